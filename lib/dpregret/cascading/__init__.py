@@ -1,0 +1,25 @@
+"""Cascading bandits under (local) differential privacy: the model, the policies of [Wang2021] and their bounds."""
+
+from dpregret.cascading.model import (
+    CascadeProblem,
+    kveton_problem,
+    linear_problem,
+    named_problem,
+    uniform_problem,
+)
+from dpregret.cascading.policies import CascadeUCB1, CompositionLDP, GaussianLDP, LaplaceLDP
+from dpregret.cascading.simulate import geometric_checkpoints, simulate
+
+__all__ = [
+    "CascadeProblem",
+    "CascadeUCB1",
+    "CompositionLDP",
+    "GaussianLDP",
+    "LaplaceLDP",
+    "geometric_checkpoints",
+    "kveton_problem",
+    "linear_problem",
+    "named_problem",
+    "simulate",
+    "uniform_problem",
+]

@@ -1,0 +1,90 @@
+"""What a policy is to the simulator, and the plain learner of the UCB family.
+
+A *policy* is a frozen description (privacy parameters, multipliers). ``policy.learner(...)`` gives a *learner*, the state
+of one run, written to be read. Anything with these methods can be simulated and audited, a reader's own algorithm too;
+the policies of this package have a compiled twin as well, which a test compares with the learner draw for draw.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+
+class Learner(Protocol):
+    """One run of a policy. Items are numbered 0 to L - 1; a click is a position 1 to K, or K + 1 for no click."""
+
+    def initialise(self, weights: np.ndarray) -> None:
+        """Take the weights of user 0, which [Wang2021]'s algorithms observe raw (``policy.initial_observation``)."""
+
+    def recommend(self, t: int) -> np.ndarray:
+        """The list of round t >= 1."""
+
+    def privatize(self, items: np.ndarray, click: int, rng: np.random.Generator) -> np.ndarray:
+        """What leaves the user (local privacy), or what enters the trusted database (central privacy)."""
+
+    def update(self, items: np.ndarray, message: np.ndarray) -> None:
+        """Learn from the message, and from nothing else."""
+
+
+class Noise(NamedTuple):
+    """Noise on each reported value: ``kind`` 0 none, 1 Laplace, 2 Gaussian; ``scale`` is b or sigma."""
+
+    kind: int
+    scale: float
+
+    def draw(self, rng: np.random.Generator) -> float:
+        if self.kind == 1:
+            magnitude = self.scale * rng.standard_exponential()
+            return magnitude if rng.random() < 0.5 else -magnitude
+        if self.kind == 2:
+            return self.scale * rng.standard_normal()
+        return 0.0
+
+
+class Index(NamedTuple):
+    r"""The bonus of an upper confidence bound, in round t for an item with n observations:
+
+    .. math:: \frac{a \sqrt{\log t} + b \sqrt{\log t + c}}{\sqrt n} + \frac{d \log t}{n}.
+    """
+
+    a: float
+    b: float = 0.0
+    c: float = 0.0
+    d: float = 0.0
+
+    def bonus(self, t: int, counts: np.ndarray) -> np.ndarray:
+        log_t = np.log(t)
+        root = self.a * np.sqrt(log_t) + self.b * np.sqrt(log_t + self.c)
+        return root / np.sqrt(counts) + self.d * log_t / counts
+
+
+class IndexLearner:
+    """Algorithms 2 and 3 of [Wang2021] and their relatives: show the K largest indices, average noisy observations."""
+
+    def __init__(self, n_items: int, list_length: int, index: Index, noise: Noise) -> None:
+        self.list_length = list_length
+        self.index = index
+        self.noise = noise
+        self.counts = np.zeros(n_items, dtype=np.int64)
+        self.sums = np.zeros(n_items)
+
+    def initialise(self, weights: np.ndarray) -> None:
+        self.sums += weights
+        self.counts += 1
+
+    def recommend(self, t: int) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            upper = np.where(self.counts > 0, self.sums / self.counts + self.index.bonus(t, self.counts), np.inf)
+        return np.argsort(-upper, kind="stable")[: self.list_length]
+
+    def privatize(self, items: np.ndarray, click: int, rng: np.random.Generator) -> np.ndarray:
+        """The examined positions' clicks with noise; the length of the message is the number of examined positions."""
+        examined = min(click, self.list_length)
+        return np.array([float(click == k) + self.noise.draw(rng) for k in range(1, examined + 1)])
+
+    def update(self, items: np.ndarray, message: np.ndarray) -> None:
+        for item, value in zip(items, message, strict=False):
+            self.counts[item] += 1
+            self.sums[item] += value

@@ -1,0 +1,172 @@
+"""The policies of [Wang2021] under local privacy, and the non-private policy they extend.
+
+``noise_multiplier`` and ``bonus_multiplier`` scale the injected noise and the part of the index that accounts for it.
+The text multiplies "all noises by 0.01" in its experiments; both at 1 is the algorithm as printed.
+
+As printed these policies observe the weights of user 0 without noise, and for K >= 2 the number of values that a user
+sends reveals the click: the guarantees of Theorems 3, 5 and 7 fail for every epsilon. ``effective_epsilon`` is the
+privacy of the noisy values alone, for two users who examine the same positions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpregret import _checks
+from dpregret.cascading.kernels import IndexKernel
+from dpregret.cascading.learner import Index, IndexLearner, Noise
+from dpregret.privacy import composition
+from dpregret.privacy.mechanisms import Gaussian
+
+_ROOT = math.sqrt(1.5)  # the coefficient of sqrt(log t / n) for the Bernoulli part
+
+
+def _sensitivity(list_length: int, sensitivity: str) -> float:
+    """Largest number of changed values: K as the text counts, or 2 (1 if K = 1), since a user clicks at most once."""
+    _checks.choice("sensitivity", sensitivity, ("printed", "click"))
+    return float(list_length if sensitivity == "printed" else min(list_length, 2))
+
+
+class IndexPolicy:
+    """A policy that shows the K items of largest upper confidence bound and averages the values it is sent."""
+
+    initial_observation = True  # user 0 is observed raw ("Observe w_0")
+
+    def index(self, list_length: int) -> Index:
+        raise NotImplementedError
+
+    def noise(self, list_length: int) -> Noise:
+        raise NotImplementedError
+
+    def learner(self, n_items: int, list_length: int, horizon: int) -> IndexLearner:
+        return IndexLearner(n_items, list_length, self.index(list_length), self.noise(list_length))
+
+    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> IndexKernel:
+        return IndexKernel(means, list_length, self.index(list_length), self.noise(list_length))
+
+
+@dataclass(frozen=True)
+class CascadeUCB1(IndexPolicy):
+    """CascadeUCB1 of [Kveton2015]: no noise, index mean + sqrt(1.5 log t / n). Not private."""
+
+    label = "non-private"
+
+    def index(self, list_length: int) -> Index:
+        return Index(a=_ROOT)
+
+    def noise(self, list_length: int) -> Noise:
+        return Noise(0, 0.0)
+
+    def effective_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        return math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalIndexPolicy(IndexPolicy):
+    """What the locally private policies share."""
+
+    epsilon: float
+    noise_multiplier: float = 1.0
+    bonus_multiplier: float = 1.0
+
+    def __post_init__(self) -> None:
+        _checks.epsilon(self.epsilon)
+        _checks.real("noise_multiplier", self.noise_multiplier, above=0.0)
+        _checks.real("bonus_multiplier", self.bonus_multiplier, at_least=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaplaceLDP(LocalIndexPolicy):
+    r"""Algorithm 2 of [Wang2021]: each examined position is sent with Lap(K / epsilon).
+
+    Index: mean + sqrt(1.5 log t / n) + (K / epsilon) sqrt(24 log t / n). Theorem 3 claims epsilon-LDP (false for
+    K >= 2), Theorem 4 the regret. ``version="corrected"`` replaces the last term by
+    :math:`(K / \varepsilon)(\sqrt{12 \log t / n} + 3 \log t / n)`, which is valid for every n.
+
+    The printed update divides before it adds up; sums are kept here, which is the same mean.
+    """
+
+    version: str = "printed"
+    label = "laplace"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checks.choice("version", self.version, ("printed", "corrected"))
+
+    def index(self, list_length: int) -> Index:
+        scale = self.bonus_multiplier * list_length / self.epsilon
+        if self.version == "corrected":
+            return Index(a=_ROOT + scale * math.sqrt(12.0), d=3.0 * scale)
+        return Index(a=_ROOT + scale * math.sqrt(24.0))
+
+    def noise(self, list_length: int) -> Noise:
+        return Noise(1, self.noise_multiplier * list_length / self.epsilon)
+
+    def effective_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        return _sensitivity(list_length, sensitivity) / self.noise(list_length).scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianLDP(LocalIndexPolicy):
+    """Algorithm 3 of [Wang2021]: Gaussian noise of sigma = sqrt(2 K ln(1.25 / delta)) / epsilon on each value.
+
+    Index: mean + sqrt(1.5 log t / n) + sigma sqrt(2 log(2 t^3) / n). Theorem 5 claims (epsilon, delta)-LDP (false for
+    K >= 2), Theorem 6 the regret.
+    """
+
+    delta: float
+    label = "gaussian"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checks.delta(self.delta)
+
+    def sigma(self, list_length: int) -> float:
+        """The printed standard deviation, before ``noise_multiplier``."""
+        return Gaussian.classical(epsilon=self.epsilon, delta=self.delta, sensitivity=math.sqrt(list_length)).sigma
+
+    def index(self, list_length: int) -> Index:
+        # 2 log(2 t^3) = 6 (log t + log(2) / 3)
+        scale = self.bonus_multiplier * self.sigma(list_length)
+        return Index(a=_ROOT, b=scale * math.sqrt(6.0), c=math.log(2.0) / 3.0)
+
+    def noise(self, list_length: int) -> Noise:
+        return Noise(2, self.noise_multiplier * self.sigma(list_length))
+
+    def effective_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        """At the policy's delta, from the exact privacy profile of the Gaussian mechanism."""
+        distance = math.sqrt(_sensitivity(list_length, sensitivity))
+        return Gaussian(self.noise(list_length).scale, sensitivity=distance).epsilon(self.delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompositionLDP(LocalIndexPolicy):
+    """The variant of Theorem 7 of [Wang2021]: Laplace noise of scale sqrt(4 K log(e + epsilon / delta)) / epsilon.
+
+    Index: mean + sqrt(1.5 log t / n) + (4 / epsilon) sqrt(6 K log(e + epsilon / delta) log t / n). The composition
+    theorem (Lemma 4) is stated for epsilon <= 0.9; larger values are accepted, since the text's experiments use them.
+    """
+
+    delta: float
+    label = "composition"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _checks.delta(self.delta)
+
+    def _scale(self, list_length: int) -> float:
+        return math.sqrt(4.0 * list_length * math.log(math.e + self.epsilon / self.delta)) / self.epsilon
+
+    def index(self, list_length: int) -> Index:
+        return Index(a=_ROOT + self.bonus_multiplier * math.sqrt(24.0) * self._scale(list_length))
+
+    def noise(self, list_length: int) -> Noise:
+        return Noise(1, self.noise_multiplier * self._scale(list_length))
+
+    def effective_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        """At the policy's delta, from the optimal composition of the changed values' Laplace mechanisms."""
+        changed = int(_sensitivity(list_length, sensitivity))
+        return composition.optimal_epsilon(1.0 / self.noise(list_length).scale, k=changed, target_delta=self.delta)
