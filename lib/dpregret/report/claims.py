@@ -1,0 +1,135 @@
+"""Verdict cards: what a notebook found about a claim, for a reader, for nbval and for the ledger.
+
+A card is displayed as a mime bundle of three. ``text/plain`` is for a terminal, ``text/html`` for the book, and
+``application/vnd.dpregret.claim+json`` for the ledger. nbval applies its sanitize patterns to text only and compares
+JSON as it is, so the JSON holds what must not change from one processor to another (claim, reading, verdict, check),
+and the printed numbers (observed, required, margin) travel in the metadata of the output, which nbval does not compare.
+Nothing is lost: the text and the HTML carry the same numbers, exact ones compared to the letter, Monte-Carlo ones in
+the marked form of `dpregret.report.numbers.approx`. `collect` reads both halves back from an executed notebook; whoever
+rewrites a notebook must keep ``output.metadata``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from dpregret import _checks
+from dpregret.report.numbers import is_marked
+
+MIME = "application/vnd.dpregret.claim+json"
+VERSION = 1
+VERDICTS = ("holds", "holds corrected", "fails", "consistent")
+SYMBOLS = {"holds": "✓", "holds corrected": "✓*", "fails": "✗", "consistent": "∼"}
+CLAIM_ID = re.compile(r"[a-z]+/[a-z0-9]+(?:[-.][a-z0-9]+)*")
+
+_STABLE = ("claim", "reading", "verdict", "check")
+_PRINTED = ("observed", "required", "margin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """The evidence of one check of one claim (see `verdict`, which validates it)."""
+
+    claim: str
+    verdict: str
+    check: str
+    observed: str
+    required: str
+    margin: str = ""
+    reading: str | None = None
+
+    @property
+    def _rows(self) -> list[tuple[str, str]]:
+        return [(name, getattr(self, name)) for name in ("check", *_PRINTED) if getattr(self, name)]
+
+    def __str__(self) -> str:
+        reading = f" [{self.reading}]" if self.reading else ""
+        lines = [f"{self.claim}{reading}: {SYMBOLS[self.verdict]} {self.verdict}"]
+        return "\n".join(lines + [f"  {name:<9}{text}" for name, text in self._rows])
+
+    def _repr_html_(self) -> str:
+        reading = f' <span class="claim-reading">{escape(self.reading)}</span>' if self.reading else ""
+        rows = "".join(f'<dt>{name}</dt><dd class="claim-{name}">{escape(text)}</dd>' for name, text in self._rows)
+        return (
+            f'<div class="claim-card verdict-{self.verdict.replace(" ", "-")}"><p class="claim-head">'
+            f'<span class="verdict-symbol" aria-hidden="true">{SYMBOLS[self.verdict]}</span> '
+            f'<strong class="verdict-word">{self.verdict}</strong> '
+            f'<code class="claim-id">{escape(self.claim)}</code>{reading}</p><dl>{rows}</dl></div>'
+        )
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> tuple[dict[str, Any], dict[str, Any]]:
+        stable = {"version": VERSION, **{name: getattr(self, name) for name in _STABLE}}
+        printed = {name: getattr(self, name) for name in _PRINTED}
+        return {"text/plain": str(self), "text/html": self._repr_html_(), MIME: stable}, {MIME: printed}
+
+
+def verdict(
+    claim: str,
+    verdict: str,
+    *,
+    check: str,
+    observed: str,
+    required: str,
+    margin: str = "",
+    reading: str | None = None,
+) -> Card:
+    """A verdict card.
+
+    Parameters
+    ----------
+    claim : str
+        Full id in the register, such as ``cascading/theorem-4``.
+    verdict : {"holds", "holds corrected", "fails", "consistent"}
+        Computed from the evidence.
+    check : str
+        Short name of the check; stable from run to run, so without a Monte-Carlo number.
+    observed, required, margin : str
+        What was found, what the claim asks for, and by how much it holds or fails. Monte-Carlo numbers in the marked
+        form (see `dpregret.report.numbers.approx`), exact ones at a stated precision.
+    reading : str, optional
+        Which reading of an ambiguous claim is checked; a key of its ``readings`` in the register.
+
+    Raises
+    ------
+    ValueError
+        For an unknown verdict, an id that is not of the form ``paper/id``, an empty or non-text field, or a
+        Monte-Carlo number in ``check`` or ``reading``.
+    """
+    if not isinstance(claim, str) or not CLAIM_ID.fullmatch(claim):
+        raise ValueError(f"claim must be of the form 'paper/id' in lower case, got {claim!r}")
+    _checks.choice("verdict", verdict, VERDICTS)
+    fields = {"check": check, "observed": observed, "required": required, "margin": margin}
+    if reading is not None:
+        fields["reading"] = reading
+    for name, text in fields.items():
+        if not isinstance(text, str) or (not text.strip() and name != "margin"):
+            raise ValueError(f"{name} must be {'' if name == 'margin' else 'non-empty '}text, got {text!r}")
+        if name in _STABLE and is_marked(text):
+            raise ValueError(f"{name} must not hold a Monte-Carlo number, got {text!r}")
+    return Card(claim=claim, verdict=verdict, **fields)
+
+
+def collect(notebook: Mapping[str, Any]) -> list[Card]:
+    """The cards in the outputs of an executed notebook (its JSON as a dictionary), in order.
+
+    Raises
+    ------
+    ValueError
+        If a card is of another version, is not valid, or has lost its numbers with the output's metadata.
+    """
+    cards = []
+    for number, cell in enumerate(notebook["cells"]):
+        for output in cell.get("outputs", ()):
+            stable = output.get("data", {}).get(MIME)
+            if stable is None:
+                continue
+            printed = output.get("metadata", {}).get(MIME)
+            if stable.get("version") != VERSION or printed is None:
+                why = "has lost its numbers" if printed is None else f"is not of version {VERSION}"
+                raise ValueError(f"the card of {stable.get('claim')!r} in cell {number} {why}")
+            cards.append(verdict(**{name: stable.get(name) for name in _STABLE}, **printed))
+    return cards
