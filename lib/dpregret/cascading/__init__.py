@@ -7,10 +7,18 @@ from dpregret.cascading.model import (
     named_problem,
     uniform_problem,
 )
-from dpregret.cascading.policies import CascadeUCB1, CompositionLDP, GaussianLDP, LaplaceLDP
+from dpregret.cascading.policies import (
+    READINGS,
+    CascadeUCB1,
+    CompositionLDP,
+    GaussianLDP,
+    LaplaceLDP,
+    reading_multipliers,
+)
 from dpregret.cascading.simulate import geometric_checkpoints, simulate
 
 __all__ = [
+    "READINGS",
     "CascadeProblem",
     "CascadeUCB1",
     "CompositionLDP",
@@ -20,6 +28,7 @@ __all__ = [
     "kveton_problem",
     "linear_problem",
     "named_problem",
+    "reading_multipliers",
     "simulate",
     "uniform_problem",
 ]

@@ -1,7 +1,7 @@
 """The compiled twin of :class:`~dpregret.cascading.learner.IndexLearner`: same draws, same decisions, faster.
 
-Each item carries its mean and the reciprocals 1/sqrt(n) and 1/n, which change only when it is observed, so that an index
-costs two multiplications.
+Each item carries its mean and the reciprocals 1/sqrt(n) and 1/n, which change only when it is observed, so that an
+index costs two multiplications.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a policy is to the simulator, and the plain learner of the UCB family.
 
-A *policy* is a frozen description (privacy parameters, multipliers). ``policy.learner(...)`` gives a *learner*, the state
-of one run, written to be read. Anything with these methods can be simulated and audited, a reader's own algorithm too;
-the policies of this package have a compiled twin as well, which a test compares with the learner draw for draw.
+A *policy* is a frozen description (privacy parameters, multipliers). ``policy.learner(...)`` gives a *learner*, the
+state of one run, written to be read. Anything with these methods can be simulated and audited, a reader's own algorithm
+too; the policies of this package have a compiled twin as well, which a test compares with the learner draw for draw.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class CascadeProblem:
 
     @property
     def gaps(self) -> np.ndarray:
-        r"""The gaps :math:`\Delta_{e, e^*}`, shape (L - K, K): suboptimal items by falling mean, optimal ones best first."""
+        r"""The gaps :math:`\Delta_{e, e^*}`, shape (L - K, K): rows by falling mean, columns best item first."""
         ordered = np.sort(self.means)[::-1]
         return ordered[None, : self.list_length] - ordered[self.list_length :, None]
 

@@ -170,3 +170,16 @@ class CompositionLDP(LocalIndexPolicy):
         """At the policy's delta, from the optimal composition of the changed values' Laplace mechanisms."""
         changed = int(_sensitivity(list_length, sensitivity))
         return composition.optimal_epsilon(1.0 / self.noise(list_length).scale, k=changed, target_delta=self.delta)
+
+
+#: Three readings of "all noises are multiplied by 0.01" (Section 7 of [Wang2021]): the multipliers that each one means.
+READINGS = {
+    "noise and bonus": {"noise_multiplier": 0.01, "bonus_multiplier": 0.01},
+    "noise only": {"noise_multiplier": 0.01, "bonus_multiplier": 1.0},
+    "honest": {"noise_multiplier": 1.0, "bonus_multiplier": 1.0},
+}
+
+
+def reading_multipliers(reading: str) -> dict[str, float]:
+    """The keyword arguments of a policy for one of ``READINGS``."""
+    return dict(READINGS[_checks.choice("reading", reading, READINGS)])
