@@ -186,9 +186,9 @@ def publish(
         _write(folder / f"{name}.svg", lambda s: fig.savefig(s, format="svg", metadata={"Date": None}), mode="wb")
     png = io.BytesIO()
     fig.savefig(png, format="png", dpi=2 * _DPI, metadata={"Software": None})
-    width, height = (round(_DPI * side) for side in fig.get_size_inches())
+    width = round(_DPI * fig.get_size_inches()[0])  # the width alone, so that a narrow page keeps the proportions
     plt.close(fig)
-    about = {"width": width, "height": height, "alt": alt, "name": f"fig-{name}"}
+    about = {"width": width, "alt": alt, "name": f"fig-{name}"}
     if caption is not None:
         about["caption"] = caption
     _show(png.getvalue(), f"[figure {name}] {alt}", about)

@@ -97,7 +97,10 @@ def mean_se(results: xr.DataArray | xr.Dataset, dim: str = "replicate"):
 
 
 def glue(name: str, value: str | float) -> None:
-    """Store a value under ``name`` for the prose: ``{glue:text}`name``` prints text as it is and a number as asked.
+    """Store a value under ``name`` for the prose.
+
+    In the notebook: ``{glue:text}`name``` for text, ``{glue:text}`name:.3f``` for a number. In another page, text needs
+    its format too: ``{glue:text}`path/to/notebook.ipynb::name:s```.
 
     Emits the record that MyST-NB reads, without a display. Floats keep 12 significant digits, because nbval compares
     the record to the letter; a Monte-Carlo number is to be glued as text in the marked form (see `approx`).
