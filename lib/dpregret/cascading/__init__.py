@@ -1,5 +1,6 @@
 """Cascading bandits under (local) differential privacy: the model, the policies of [Wang2021] and their bounds."""
 
+from dpregret.cascading import bounds, lemmas
 from dpregret.cascading.model import (
     CascadeProblem,
     kveton_problem,
@@ -24,8 +25,10 @@ __all__ = [
     "CompositionLDP",
     "GaussianLDP",
     "LaplaceLDP",
+    "bounds",
     "geometric_checkpoints",
     "kveton_problem",
+    "lemmas",
     "linear_problem",
     "named_problem",
     "reading_multipliers",

@@ -169,7 +169,9 @@ class CompositionLDP(LocalIndexPolicy):
     def effective_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
         """At the policy's delta, from the optimal composition of the changed values' Laplace mechanisms."""
         changed = int(_sensitivity(list_length, sensitivity))
-        return composition.optimal_epsilon(1.0 / self.noise(list_length).scale, k=changed, target_delta=self.delta)
+        return composition.optimal_epsilon(
+            epsilon=1.0 / self.noise(list_length).scale, k=changed, target_delta=self.delta
+        )
 
 
 #: Three readings of "all noises are multiplied by 0.01" (Section 7 of [Wang2021]): the multipliers that each one means.
