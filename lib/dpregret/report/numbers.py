@@ -9,6 +9,7 @@ numbers on both sides. They are compared within their standard errors by the tes
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 import numpy as np
 import xarray as xr
@@ -45,7 +46,7 @@ def _format(values: list[float], resolution: float, digits: int) -> list[str]:
     power = _exponent(largest, digits)
     if largest == 0 or 1e-3 <= largest < 1e6:
         return [_fixed(value, decimals) for value in values]
-    return [f"{_fixed(value / 10.0**power, decimals + power)}e{power}" for value in values]
+    return [f"{_fixed(float(Decimal(value).scaleb(-power)), decimals + power)}e{power}" for value in values]
 
 
 def approx(value: float | None = None, se: float | None = None, *, interval=None, digits: int | None = None) -> str:
