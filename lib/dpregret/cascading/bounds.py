@@ -83,11 +83,9 @@ def bracket_maximiser(list_length: int) -> np.ndarray:
 
 
 def random_list_regret(problem, horizon: float) -> float:
-    """Exact regret of a uniformly random list every round, without a click with probability ``e_K(1 - means)/C(L, K)``."""
-    means, length = (
-        _checks.array("problem.means", problem.means, ndim=1, at_least=0.0, at_most=1.0),
-        problem.list_length,
-    )
+    """Exact regret of a uniformly random list every round: no click has probability ``e_K(1 - means) / C(L, K)``."""
+    means = _checks.array("problem.means", problem.means, ndim=1, at_least=0.0, at_most=1.0)
+    length = _checks.integer("problem.list_length", problem.list_length, at_least=1, at_most=len(means))
     symmetric = np.zeros(length + 1)  # elementary symmetric polynomials of 1 - means
     symmetric[0] = 1.0
     for stay in 1 - means:
@@ -217,8 +215,8 @@ def theorem_9(
 
     printed: ``[128 K log(1.25/delta) log T / (min(epsilon^2, 2) inverse_gap^2) + pi^2/3 + 1] m max_gap``; the proof
     ends with ``2 pi^2/3`` and lacks a union over the counts for the noise.  corrected: bonus ``w_t / sqrt(n)`` with
-    ``w_t = sqrt(1.5 log t) + (2/epsilon) sqrt(K log(1.25/delta) log 2t^3)``, hence ``[4 w_T^2 / inverse_gap^2 + 3 (zeta(2) -
-    zeta(3)) + 1] m max_gap`` (both sides of both intervals).
+    ``w_t = sqrt(1.5 log t) + (2/epsilon) sqrt(K log(1.25/delta) log 2t^3)``, hence
+    ``[4 w_T^2 / inverse_gap^2 + 3 (zeta(2) - zeta(3)) + 1] m max_gap`` (both sides of both intervals).
     """
     m, length = _checks.integer("n_arms", n_arms, at_least=1), _checks.integer("list_length", list_length, at_least=1)
     inverse_gap = _checks.real("inverse_gap", inverse_gap, above=0.0)
@@ -235,15 +233,16 @@ def early_failure_log_lower_bound(problem, *, log_horizon: float, epsilon: float
     r"""Natural log of a certified lower bound on the regret of Algorithm 2 as printed, at any horizon (``-inf``: none).
 
     ``E R(T) >= Delta_min/2 exp(-x) (c q T - 1)`` with ``b = K/epsilon``, ``beta = sqrt1.5 + b sqrt24``, ``q = (1 -
-    max mean)^(K-1)``, ``c = 1 - (L-1) u`` and, with the raw ``w_0`` (T_0 = 1) or with none,
+    max mean)^(K-1)``, ``c = (1 - u)^(L-1)`` and, with the raw ``w_0`` (T_0 = 1) or with none,
 
         raw: ``x = (2 + beta sqrt(2 log T)) / b``,     none: ``x = (1 + beta sqrt(log T)) / b``.
 
     Proof.  Take an optimal item i.  (1) If its first noise is below ``-b x`` (probability ``exp(-x)/2``), its index
     with that one noisy sample is negative up to round T: samples add at most 2 (raw) or 1, and the bonus rises with t.
     (2) Let Omega be: for each of the other L - 1 items and every m >= 1, its first m noises sum to at least ``-b
-    sqrt(24 n log(m + 1))``, with ``n = m + 1`` (raw) or ``n = m`` (none) the counter.  That counter needs ``t >= m + 1``, so on
-    Omega these items' indices are never negative; `_index_failure` bounds the failure probability of an item by u.
+    sqrt(24 n log(m + 1))``, with ``n = m + 1`` (raw) or ``n = m`` (none) the counter.  That counter needs ``t >= m +
+    1``, so on Omega their indices are never negative; `_index_failure` bounds by u the probability that one item fails,
+    and the items' noises are independent.
     (3) So after its first observation item i is not shown again, and a round without it costs at least ``Delta_min q``.
     (4) Until then, a round showing i observes it with probability at least q, so the expected number of rounds that
     show it is at most 1/q.  This number and Omega do not depend on the first noise of i.
@@ -251,7 +250,7 @@ def early_failure_log_lower_bound(problem, *, log_horizon: float, epsilon: float
     gaps, length = gap_matrix(problem), problem.list_length
     raw = _checks.choice("initial", initial, ("raw", "none")) == "raw"
     log_t, b = _checks.real("log_horizon", log_horizon, at_least=0.0), length / _checks.epsilon(epsilon)
-    certain = 1 - (len(problem.means) - 1) * _index_failure(raw)
+    certain = (1 - _index_failure(raw)) ** (len(problem.means) - 1)
     shown = (1 - float(np.max(problem.means))) ** (length - 1)
     if not gaps.size or certain * shown <= 0 or log_t <= -math.log(certain * shown):
         return -math.inf
@@ -285,7 +284,7 @@ def early_failure_crossing(problem, *, epsilon: float, initial: str = "raw") -> 
     while excess(upper) < 0:
         upper *= 2
         if upper > 1e12:
-            raise ValueError(f"problem must allow a crossing (max mean < 1 if K > 1, few items), got {problem!r}")
+            raise ValueError(f"problem must allow a crossing (L > K; max mean < 1 if K > 1), got {problem!r}")
     return float(optimize.brentq(excess, 1.0, upper)) / math.log(10)
 
 
