@@ -264,7 +264,7 @@ def forced_run(means, length, epsilon, horizon, initial, rng):
 @pytest.mark.parametrize("initial", ["raw", "none"])
 @pytest.mark.parametrize(("means", "length"), [((0.9, 0.4), 1), ((0.5, 0.6, 0.2, 0.1), 2)])
 def test_forced_first_noise_hides_the_optimal_item(initial, means, length):
-    # Omega has probability at least (1 - u)^3 >= 0.967; with 60 runs, 9 or more failures have probability < 1e-3 at that
+    # Omega has probability at least (1 - u)^3 >= 0.967; in 60 runs 9 or more failures have probability < 1e-3 at that
     # limit. The mean of `before` is at most 1/q = 2.5 (geometric, standard deviation <= 2): 6 standard errors of slack.
     runs = [forced_run(np.array(means), length, 0.7, 150, initial, np.random.default_rng([9, i])) for i in range(60)]
     before, after = np.array(runs).T
