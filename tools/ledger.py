@@ -1,0 +1,164 @@
+"""The tables of the book that are made of the register of claims and of the cards in the executed notebooks.
+
+Every number in them comes from a card; the register gives the statement and the verdict expected.
+"""
+
+import html
+import os
+import re
+from pathlib import Path
+
+from dpregret.report import Card, Claim, Register, collect, expected, load_registers
+from dpregret.report.claims import SYMBOLS
+
+from tools import notebooks
+from tools.environment import ROOT
+
+REGISTER = ROOT / "book" / "claims"
+MARKS = {**SYMBOLS, "planned": "…"}
+ORDER = ("holds", "holds corrected", "consistent", "fails", "planned")  # also from best to worst
+PAPERS = ("cascading", "contextual", "experts")
+
+Found = list[tuple[str, Card]]  # the notebook's name, and a card in it
+
+
+def registers(folder: Path = REGISTER) -> dict[str, Register]:
+    """The registers by paper, in the order of the book."""
+    loaded = load_registers(folder)
+    return {paper: loaded[paper] for paper in sorted(loaded, key=lambda paper: (*PAPERS, paper).index(paper))}
+
+
+def cards(folder: Path) -> Found:
+    """Every card in the notebooks below ``folder``."""
+    return [(name, card) for name in notebooks.names(folder) for card in collect(notebooks.read(name, folder))]
+
+
+def wanted(papers: dict[str, Register], card: Card) -> str | None:
+    """The verdict the register expects of a card; None if it knows no such claim or reading."""
+    try:
+        return expected(papers[card.claim.partition("/")[0]], card.claim, card.reading)
+    except (KeyError, ValueError):
+        return None
+
+
+def disagreements(papers: dict[str, Register], found: Found, existing: list[str]) -> list[str]:
+    """Where cards and register differ; ``existing`` are the notebooks' names."""
+    problems = []
+    claims = {claim.id: claim for paper in papers.values() for claim in paper.claims}
+    for notebook, card in found:
+        where = f"{notebook}: {card.claim}" + (f" (reading {card.reading!r})" if card.reading else "")
+        if card.claim not in claims:
+            problems.append(f"{where}: a card names no claim of the register")
+        elif (word := wanted(papers, card)) != card.verdict:
+            problems.append(f"{where}: the card says {card.verdict!r}, the register {word!r}")
+    for claim in claims.values():
+        own = [card for _, card in found if card.claim == claim.id]
+        if claim.status == "planned":
+            if own or claim.notebook in existing:
+                problems.append(f"{claim.id}: planned in the register, but its notebook or a card exists")
+            continue
+        if claim.notebook and claim.notebook not in existing:
+            problems.append(f"{claim.id}: its notebook {claim.notebook!r} does not exist")
+        if claim.verdict and not own:
+            problems.append(f"{claim.id}: neither planned nor with a card in a notebook")
+        for reading in sorted(set(claim.readings) - {card.reading for card in own}) if own else ():
+            problems.append(f"{claim.id}: no card for the reading {reading!r}")
+    return problems
+
+
+def overall(papers: dict[str, Register], claim: Claim, found: Found) -> str | None:
+    """One verdict for a claim: the register's if every card agrees with it, else the worst a card says."""
+    own = [card for _, card in found if card.claim == claim.id]
+    if not claim.verdict:
+        return None  # a definition or an assumption
+    if not own:
+        return "planned"
+    if all(card.verdict == wanted(papers, card) for card in own):
+        return claim.verdict
+    return max((card.verdict for card in own), key=ORDER.index)
+
+
+def counts(papers: dict[str, Register], paper: Register, found: Found) -> dict[str, int]:
+    verdicts = [overall(papers, claim, found) for claim in paper.claims]
+    return {word: verdicts.count(word) for word in ORDER}
+
+
+def badge(word: str) -> str:
+    return f'<span class="verdict verdict-{word.replace(" ", "-")}">{MARKS[word]} {word}</span>'
+
+
+def line(text: object) -> str:
+    """MyST from the register, on one line."""
+    return " ".join(str(text).split())
+
+
+def plain(text: str) -> str:
+    """Text from a card, in which nothing is MyST."""
+    return re.sub(r"([\\`*_{}\[\]$~^|:@])", lambda match: f"&#{ord(match[0])};", html.escape(text))
+
+
+def link(text: str, page: str | None, suffix: str) -> str:
+    """A link from a page of ``book/``; a planned page is not linked."""
+    exists = page and (ROOT / f"{page}{suffix}").exists()
+    return f"[{text}]({Path(os.path.relpath(page, 'book')).as_posix()}{suffix})" if exists else text
+
+
+def table(head: list[str], rows: list[list[str]], css: str, widths: str) -> str:
+    """A MyST list-table, in which math and links work."""
+    lines = ["```{list-table}", ":header-rows: 1", f":class: {css}", f":widths: {widths}", ""]
+    for row in [head, *rows]:
+        lines += [f"{'* -' if i == 0 else '  -'} {cell}".rstrip() for i, cell in enumerate(row)]
+    return "\n".join([*lines, "```", ""])
+
+
+def glance(papers: dict[str, Register], found: Found) -> str:
+    """Verdict counts, a row a paper."""
+    rows = []
+    for paper in papers.values():
+        numbers = counts(papers, paper, found).values()
+        rows.append([f"{line(paper.title)} {{cite}}`{paper.citation}`", *map(str, numbers)])
+    return table(["Paper", *map(badge, ORDER)], rows, "glance", "40" + " 12" * len(ORDER))
+
+
+def ledger(papers: dict[str, Register], found: Found) -> str:
+    """A table a paper, a row a card."""
+    parts = []
+    for paper in papers.values():
+        numbers = counts(papers, paper, found)
+        said = ", ".join(f"{number} {word}" for word, number in numbers.items() if number)
+        parts.append(f"## {line(paper.title)}\n\n{sum(numbers.values())} claims: {said}.\n")
+        rows = []
+        for claim in paper.claims:
+            item = link(f"{claim.kind.capitalize()} {claim.number}".strip(), claim.page, ".md")
+            first = [item, f"**{line(claim.title)}.** {line(claim.statement)}"]
+            own = [(name, card) for name, card in found if card.claim == claim.id]
+            if not own:
+                rows.append([*first, badge("planned") if claim.verdict else "", "", ""])
+            for name, card in own:
+                word = badge(card.verdict)
+                if card.verdict != wanted(papers, card):
+                    word += " (not what the register expects)"
+                numbers = [f"observed {card.observed}", f"required {card.required}", card.margin]
+                check = (f"reading “{card.reading}”; " if card.reading else "") + card.check
+                evidence = f"{plain(check)} ({link('notebook', f'notebooks/{name}', '.ipynb')})"
+                rows.append([*first, word, plain("; ".join(filter(None, numbers))), evidence])
+                first = ["", ""]
+        head = ["Item", "Claim", "Verdict", "Observed and required", "Check"]
+        parts.append(table(head, rows, "ledger", "10 36 12 22 20"))
+    return "\n".join(parts)
+
+
+def faults(papers: dict[str, Register]) -> str:
+    """The faults of each paper, its misprints in a table of their own."""
+    parts = []
+    for paper in papers.values():
+        parts.append(f"## {line(paper.title)}\n")
+        serious = [fault for fault in paper.faults if fault.kind != "misprint"]
+        misprints = [fault for fault in paper.faults if fault.kind == "misprint"]
+        if serious:
+            rows = [[fault.id, fault.kind, line(fault.where), line(fault.text)] for fault in serious]
+            parts.append(table(["", "Kind", "Where", "What"], rows, "faults", "6 12 20 62"))
+        if misprints:
+            rows = [[fault.id, line(fault.where), line(fault.text)] for fault in misprints]
+            parts.append("### Misprints\n\n" + table(["", "Where", "What"], rows, "faults", "6 24 70"))
+    return "\n".join(parts)
