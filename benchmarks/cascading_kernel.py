@@ -17,7 +17,9 @@ def seconds_a_round(policy, backend: str, horizon: int, repeats: int) -> float:
     best = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()
-        simulate(policy, kveton_problem(), horizon=horizon, replicates=1, seed=0, checkpoints=[horizon], backend=backend)
+        simulate(
+            policy, kveton_problem(), horizon=horizon, replicates=1, seed=0, checkpoints=[horizon], backend=backend
+        )
         best = min(best, time.perf_counter() - start)
     return best / horizon
 

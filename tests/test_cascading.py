@@ -5,6 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dpregret.cascading import (
     CascadeProblem,
     CascadeUCB1,
@@ -17,8 +20,6 @@ from dpregret.cascading import (
 )
 from dpregret.cascading.learner import Index
 from dpregret.cascading.model import INSTANCES
-from hypothesis import given
-from hypothesis import strategies as st
 
 POLICIES = [
     CascadeUCB1(),

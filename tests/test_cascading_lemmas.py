@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
-from dpregret.cascading import lemmas
 from scipy import integrate, stats
+
+from dpregret.cascading import lemmas
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 40])

@@ -1,8 +1,8 @@
 """The verdict cards in the committed notebooks agree with the register of claims."""
 
 import pytest
-from dpregret.report import Card, Claim, Register
 
+from dpregret.report import Card, Claim, Register
 from tools import ledger, notebooks
 
 

@@ -8,13 +8,14 @@ import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import common, privacy_loss_distribution
-from dpregret.privacy import composition
-from dpregret.privacy.mechanisms import ExponentialMechanism, Gaussian, Laplace, RandomizedResponse
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import binom
+
+from dpregret.privacy import composition
+from dpregret.privacy.mechanisms import ExponentialMechanism, Gaussian, Laplace, RandomizedResponse
 
 
 def product_divergence(p, q, k, epsilon):

@@ -5,6 +5,7 @@ After an intended change: ``pytest --mpl-generate-path=tests/baseline tests/test
 
 import numpy as np
 import pytest
+
 from dpregret import report
 from dpregret.report.series import SERIES
 

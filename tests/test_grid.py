@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import xarray as xr
+
 from dpregret.simulation import run_grid, store
 
 

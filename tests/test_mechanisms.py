@@ -8,14 +8,15 @@ import dp_accounting
 import mpmath
 import numpy as np
 import pytest
-from dpregret.privacy import discrete
-from dpregret.privacy.mechanisms import ExponentialMechanism, Gaussian, Laplace, PermuteAndFlip, RandomizedResponse
-from dpregret.simulation.seeds import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import brentq, minimize_scalar
+
+from dpregret.privacy import discrete
+from dpregret.privacy.mechanisms import ExponentialMechanism, Gaussian, Laplace, PermuteAndFlip, RandomizedResponse
+from dpregret.simulation.seeds import generator
 
 EPSILONS = [0.0, 0.05, 0.2, 0.5, 1.0, 2.0]
 

@@ -10,14 +10,15 @@ import nbformat
 import numpy as np
 import pytest
 import xarray as xr
-from dpregret import report
-from dpregret.report.book import Renderer
-from dpregret.report.claims import MIME, VERDICTS
-from dpregret.report.numbers import GLUE_PREFIX, is_marked
 from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
+
+from dpregret import report
+from dpregret.report.book import Renderer
+from dpregret.report.claims import MIME, VERDICTS
+from dpregret.report.numbers import GLUE_PREFIX, is_marked
 
 FINITE = st.floats(-1e300, 1e300)
 ERRORS = st.floats(1e-12, 1e12)

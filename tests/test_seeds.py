@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from dpregret.simulation import generator, seed_sequence
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dpregret.simulation import generator, seed_sequence
 
 NAMES = st.lists(st.one_of(st.text(), st.integers(), st.floats(allow_nan=False)), max_size=4)
 

@@ -91,6 +91,8 @@ def array(
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
         index = ", ".join(map(str, place))
-        allowed = "finite" if at_least == -math.inf and at_most == math.inf else f"finite and in [{at_least:g}, {at_most:g}]"
+        allowed = (
+            "finite" if at_least == -math.inf and at_most == math.inf else f"finite and in [{at_least:g}, {at_most:g}]"
+        )
         _refuse(f"{name}[{index}]" if place else name, float(entries[place]), allowed)
     return entries

@@ -1,7 +1,7 @@
-r"""Regret bounds for cascading bandits: Theorems 2, 4, 6, 7 and 9 to 11 of [Wang2021], printed and corrected.
+r"""Upper bounds on the regret: Theorems 2, 4, 6, 7 and 9 of [Wang2021], printed and corrected; the lower bounds follow.
 
 A `problem` is anything with ``means`` (L,) and ``list_length`` K.  Bounds are on the expected regret after `horizon`
-rounds (a float; 1e300 is fine), lower bounds are slopes: the limit inferior of regret over log(horizon).
+rounds (a float; 1e300 is fine).
 
 Corrected upper bounds are for the algorithms without the raw observation ``w_0`` (an item never observed has an
 infinite index).  The common proof: while every confidence interval in use holds, a suboptimal item e matched in Lemma 5
@@ -26,6 +26,28 @@ from scipy import optimize, special
 
 from dpregret import _checks
 from dpregret.cascading.lemmas import composition_factor, laplace_sum_tail, lemma_3_sigma
+from dpregret.cascading.lower_bounds import kveton_lower_bound, ldp_lower_bound, theorem_10, theorem_11
+
+__all__ = [
+    "bracket",
+    "bracket_maximiser",
+    "bracket_supremum",
+    "early_failure_crossing",
+    "early_failure_log_lower_bound",
+    "gap_matrix",
+    "kveton_lower_bound",
+    "ldp_lower_bound",
+    "prefix_sum",
+    "random_list_regret",
+    "theorem_2",
+    "theorem_2_threshold",
+    "theorem_4",
+    "theorem_6",
+    "theorem_7",
+    "theorem_9",
+    "theorem_10",
+    "theorem_11",
+]
 
 _FAILURES = special.zeta(2) - special.zeta(3)  # sum over t >= 2 of (t - 1) t^-3
 _VERSIONS = ("printed", "corrected")
@@ -286,67 +308,6 @@ def early_failure_crossing(problem, *, epsilon: float, initial: str = "raw") -> 
         if upper > 1e12:
             raise ValueError(f"problem must allow a crossing (L > K; max mean < 1 if K > 1), got {problem!r}")
     return float(optimize.brentq(excess, 1.0, upper)) / math.log(10)
-
-
-def kveton_lower_bound(*, n_items: int, list_length: int, p: float, gap: float) -> float:
-    """Slope of [Kveton2015] without privacy: ``(L-K) Delta (1-p)^(K-1) / d(p - Delta || p)`` on the instance B_LB."""
-    return _instance(n_items, list_length, p, gap) / bernoulli_kl(p - gap, p)
-
-
-def ldp_lower_bound(*, n_items: int, list_length: int, p: float, gap: float, epsilon: float) -> float:
-    """Slope ``(L-K) Delta (1-p)^(K-1) / d(RR(p - Delta) || RR(p))`` under pure epsilon-LDP, on the instance B_LB.
-
-    ``RR(x)`` is the probability that randomised response reports 1 for a bit of mean x.  For policies consistent on
-    every product-Bernoulli instance, ties allowed.  As epsilon grows it tends to `kveton_lower_bound`.
-    """
-    keep = special.expit(_checks.epsilon(epsilon))
-    low, high = (x * keep + (1 - x) * special.expit(-epsilon) for x in (p - gap, p))
-    return _instance(n_items, list_length, p, gap) / bernoulli_kl(low, high)
-
-
-def theorem_10(
-    *, n_items: int, list_length: int, p: float, gap: float, epsilon: float, version: str = "printed"
-) -> float:
-    """Theorem 10 (LDP), a slope: ``(L-K) Delta (1-p)^(K-1) / (2 min(4, e^2eps) (e^eps - 1)^2 D)`` on the instance B_LB.
-
-    printed: ``D = Delta^2/(p(1-p))``, reached through ``d(p || p - Delta) <= D``, which is not always true.
-    kl_right: ``D = d(p - Delta || p)``, the divergence that a change of measure gives, which is at most the printed D.
-    """
-    version = _checks.choice("version", version, ("printed", "kl_right"))
-    numerator, epsilon = _instance(n_items, list_length, p, gap), _checks.epsilon(epsilon)
-    divergence = gap**2 / (p * (1 - p)) if version == "printed" else bernoulli_kl(p - gap, p)
-    log_channel = min(math.log(4), 2 * epsilon) + 2 * (epsilon + math.log(-math.expm1(-epsilon)))
-    return numerator / (2 * divergence) * math.exp(-log_channel)
-
-
-def theorem_11(*, n_items: int, list_length: int, p: float, gap: float, epsilon: float) -> float:
-    """Theorem 11 (central DP), a slope: the larger of `kveton_lower_bound` and ``(L-K) (1-p)^(K-1) / (200 epsilon)``.
-
-    The second constant is the proof's.  It is conditional on Claim 14 of Shariff and Sheffet (2018), which the paper
-    cites and which is not re-proved here; the printed sum of the two terms is at most twice their maximum.
-    """
-    private = _instance(n_items, list_length, p, gap) / (200 * _checks.epsilon(epsilon) * gap)
-    return max(kveton_lower_bound(n_items=n_items, list_length=list_length, p=p, gap=gap), private)
-
-
-def bernoulli_kl(q: float, r: float) -> float:
-    """``d(q || r)`` in nats, for r in (0, 1); accurate when q and r are close."""
-    return _kl_part((q - r) / r, r) + _kl_part((r - q) / (1 - r), 1 - r)
-
-
-def _kl_part(u: float, weight: float) -> float:
-    """``weight ((1+u) log(1+u) - u)``; the terms in u cancel in the sum of two parts."""
-    if abs(u) < 1e-2:
-        return weight * sum((-u) ** k / (k * (k - 1)) for k in range(2, 10))
-    return weight * (float(special.xlog1py(1 + u, u)) - u)
-
-
-def _instance(n_items: int, list_length: int, p: float, gap: float) -> float:
-    """``(L-K) Delta (1-p)^(K-1)`` of B_LB(L, K, p, Delta), after checking its parameters."""
-    length = _checks.integer("list_length", list_length, at_least=1)
-    others = _checks.integer("n_items", n_items, at_least=length) - length
-    p = _checks.real("p", p, above=0.0, below=1.0)
-    return others * _checks.real("gap", gap, above=0.0, at_most=p) * (1 - p) ** (length - 1)
 
 
 def _horizon(horizon: float) -> float:

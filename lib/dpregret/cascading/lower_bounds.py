@@ -1,0 +1,79 @@
+"""Lower bounds on the regret of consistent policies: Theorems 10 and 11 of [Wang2021], and one for pure local privacy.
+
+All are slopes, the limit inferior of regret over log(horizon), on the instance ``B_LB(L, K, p, Delta)`` of
+`dpregret.cascading.model.kveton_problem`.
+
+References
+----------
+[Wang2021] Cascading Bandit under Differential Privacy, Theorems 10 and 11.
+[Kveton2015] Cascading Bandits: Learning to Rank in the Cascade Model.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scipy import special
+
+from dpregret import _checks
+
+
+def kveton_lower_bound(*, n_items: int, list_length: int, p: float, gap: float) -> float:
+    """Slope of [Kveton2015] without privacy: ``(L-K) Delta (1-p)^(K-1) / d(p - Delta || p)`` on the instance B_LB."""
+    return _instance(n_items, list_length, p, gap) / bernoulli_kl(p - gap, p)
+
+
+def ldp_lower_bound(*, n_items: int, list_length: int, p: float, gap: float, epsilon: float) -> float:
+    """Slope ``(L-K) Delta (1-p)^(K-1) / d(RR(p - Delta) || RR(p))`` under pure epsilon-LDP, on the instance B_LB.
+
+    ``RR(x)`` is the probability that randomised response reports 1 for a bit of mean x.  For policies consistent on
+    every product-Bernoulli instance, ties allowed.  As epsilon grows it tends to `kveton_lower_bound`.
+    """
+    keep = special.expit(_checks.epsilon(epsilon))
+    low, high = (x * keep + (1 - x) * special.expit(-epsilon) for x in (p - gap, p))
+    return _instance(n_items, list_length, p, gap) / bernoulli_kl(low, high)
+
+
+def theorem_10(
+    *, n_items: int, list_length: int, p: float, gap: float, epsilon: float, version: str = "printed"
+) -> float:
+    """Theorem 10 (LDP), a slope: ``(L-K) Delta (1-p)^(K-1) / (2 min(4, e^2eps) (e^eps - 1)^2 D)`` on the instance B_LB.
+
+    printed: ``D = Delta^2/(p(1-p))``, reached through ``d(p || p - Delta) <= D``, which is not always true.
+    kl_right: ``D = d(p - Delta || p)``, the divergence that a change of measure gives, which is at most the printed D.
+    """
+    version = _checks.choice("version", version, ("printed", "kl_right"))
+    numerator, epsilon = _instance(n_items, list_length, p, gap), _checks.epsilon(epsilon)
+    divergence = gap**2 / (p * (1 - p)) if version == "printed" else bernoulli_kl(p - gap, p)
+    log_channel = min(math.log(4), 2 * epsilon) + 2 * (epsilon + math.log(-math.expm1(-epsilon)))
+    return numerator / (2 * divergence) * math.exp(-log_channel)
+
+
+def theorem_11(*, n_items: int, list_length: int, p: float, gap: float, epsilon: float) -> float:
+    """Theorem 11 (central DP), a slope: the larger of `kveton_lower_bound` and ``(L-K) (1-p)^(K-1) / (200 epsilon)``.
+
+    The second constant is the proof's.  It is conditional on Claim 14 of Shariff and Sheffet (2018), which the paper
+    cites and which is not re-proved here; the printed sum of the two terms is at most twice their maximum.
+    """
+    private = _instance(n_items, list_length, p, gap) / (200 * _checks.epsilon(epsilon) * gap)
+    return max(kveton_lower_bound(n_items=n_items, list_length=list_length, p=p, gap=gap), private)
+
+
+def bernoulli_kl(q: float, r: float) -> float:
+    """``d(q || r)`` in nats, for r in (0, 1); accurate when q and r are close."""
+    return _kl_part((q - r) / r, r) + _kl_part((r - q) / (1 - r), 1 - r)
+
+
+def _kl_part(u: float, weight: float) -> float:
+    """``weight ((1+u) log(1+u) - u)``; the terms in u cancel in the sum of two parts."""
+    if abs(u) < 1e-2:
+        return weight * sum((-u) ** k / (k * (k - 1)) for k in range(2, 10))
+    return weight * (float(special.xlog1py(1 + u, u)) - u)
+
+
+def _instance(n_items: int, list_length: int, p: float, gap: float) -> float:
+    """``(L-K) Delta (1-p)^(K-1)`` of B_LB(L, K, p, Delta), after checking its parameters."""
+    length = _checks.integer("list_length", list_length, at_least=1)
+    others = _checks.integer("n_items", n_items, at_least=length) - length
+    p = _checks.real("p", p, above=0.0, below=1.0)
+    return others * _checks.real("gap", gap, above=0.0, at_most=p) * (1 - p) ** (length - 1)
