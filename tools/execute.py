@@ -100,6 +100,7 @@ def run(name: str, parameters: dict[str, object], target: Path, folder: Path = n
             str(target),
             parameters=parameters,
             kernel_name="python3",
+            language="python",
             cwd=str(folder / Path(name).parent),
             progress_bar=False,
             log_output=False,
