@@ -10,7 +10,6 @@ from pathlib import Path
 
 from dpregret.report import Card, Claim, Register, collect, expected, load_registers
 from dpregret.report.claims import SYMBOLS
-
 from tools import notebooks
 from tools.environment import ROOT
 
