@@ -7,11 +7,35 @@ index costs two multiplications.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numba import njit
 
 from dpregret.cascading.learner import Index, Noise
+
+_CHUNK = 1 << 17
+
+
+@njit(cache=True, nogil=True)
+def _logs(start, stop):
+    logs = np.empty(stop - start)
+    for t in range(start, stop):
+        logs[t - start] = math.log(t)
+    return logs
+
+
+@cache
+def _first_logs() -> np.ndarray:
+    return _logs(1, _CHUNK)
+
+
+def log_rounds(start: int, stop: int):
+    """The logarithms of the rounds ``start <= t < stop``, in parts; those of the first rounds are computed once."""
+    while start < stop:
+        end = min(stop, (start // _CHUNK + 1) * _CHUNK)
+        yield _first_logs()[start - 1 : end - 1] if end <= _CHUNK else _logs(start, end)
+        start = end
 
 
 @njit(cache=True, nogil=True)
@@ -84,15 +108,14 @@ def draw_noise(rng, kind, scale):
 
 
 @njit(cache=True, nogil=True)
-def _advance(rng, start, stop, means, best_unclicked, index, noise, counts, sums, mean, root, inverse, chosen):
+def _advance(rng, logs, means, best_unclicked, index, noise, counts, sums, mean, root, inverse, chosen):
     a, b, c, d = index
     kind, scale = noise
     n_items = means.size
     length = chosen.size
     upper = np.empty(n_items)
     regret = 0.0
-    for t in range(start, stop):
-        log_t = math.log(t)
+    for log_t in logs:
         by_root = a * math.sqrt(log_t) + b * math.sqrt(log_t + c)
         by_inverse = d * log_t
         for e in range(n_items):
@@ -135,7 +158,10 @@ class IndexKernel:
 
     def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
         """Play rounds ``start <= t < stop``; return their summed expected regret."""
+        return sum(self._advance(rng, logs) for logs in log_rounds(start, stop))
+
+    def _advance(self, rng: np.random.Generator, logs: np.ndarray) -> float:
         return _advance(
-            rng, start, stop, self.means, self.best_unclicked, self.index, self.noise,
+            rng, logs, self.means, self.best_unclicked, self.index, self.noise,
             self.counts, self.sums, self.mean, self.root, self.inverse, self.chosen,
         )  # fmt: skip
