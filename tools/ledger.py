@@ -132,18 +132,17 @@ def ledger(papers: dict[str, Register], found: Found) -> str:
             first = [item, f"**{line(claim.title)}.** {line(claim.statement)}"]
             own = [(name, card) for name, card in found if card.claim == claim.id]
             if not own:
-                rows.append([*first, badge("planned") if claim.verdict else "", "", ""])
+                rows.append([*first, badge("planned") if claim.verdict else "", ""])
             for name, card in own:
                 word = badge(card.verdict)
                 if card.verdict != wanted(papers, card):
                     word += " (not what the register expects)"
+                check = plain(card.check + (f" (reading: {card.reading})" if card.reading else ""))
                 numbers = [f"observed {card.observed}", f"required {card.required}", card.margin]
-                check = (f"reading “{card.reading}”; " if card.reading else "") + card.check
-                evidence = f"{plain(check)} ({link('notebook', f'notebooks/{name}', '.ipynb')})"
-                rows.append([*first, word, plain("; ".join(filter(None, numbers))), evidence])
+                evidence = f"*{check}:* {plain('; '.join(filter(None, numbers)))}"
+                rows.append([*first, word, f"{evidence} ({link('notebook', f'notebooks/{name}', '.ipynb')})"])
                 first = ["", ""]
-        head = ["Item", "Claim", "Verdict", "Observed and required", "Check"]
-        parts.append(table(head, rows, "ledger", "10 36 12 22 20"))
+        parts.append(table(["Item", "Claim", "Verdict", "Evidence"], rows, "ledger", "14 38 15 33"))
     return "\n".join(parts)
 
 
