@@ -83,7 +83,7 @@ def counts(papers: dict[str, Register], paper: Register, found: Found) -> dict[s
 
 
 def badge(word: str) -> str:
-    return f'<span class="verdict verdict-{word.replace(" ", "-")}">{MARKS[word]} {word}</span>'
+    return f'<span class="verdict verdict-{word.replace(" ", "-")}">{MARKS[word]}&nbsp;{word}</span>'
 
 
 def line(text: object) -> str:
