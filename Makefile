@@ -40,7 +40,7 @@ book: $(STAMP)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .
-	$(PY) -m ruff format --check .
+	$(PY) -m ruff format --check lib tests tools benchmarks conftest.py
 
 # nbval first: it re-executes the notebooks, and the figures they publish are what tests/test_figures.py compares.
 test: $(STAMP) lint
