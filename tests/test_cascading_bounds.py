@@ -217,8 +217,28 @@ def test_lower_bounds_on_the_instance():
         assert bounds.ldp_lower_bound(**INSTANCE, epsilon=epsilon) == pytest.approx(exact, rel=2e-3)
         assert bounds.theorem_10(**INSTANCE, epsilon=epsilon) == pytest.approx(printed, rel=2e-3)
         assert bounds.theorem_11(**INSTANCE, epsilon=epsilon) == pytest.approx(13.08, abs=5e-3)
+        corrected = bounds.theorem_11(**INSTANCE, epsilon=epsilon, version="corrected")
+        assert corrected == pytest.approx(max(13.08, 16 * 0.8**3 / math.expm1(2 * epsilon)), abs=5e-3)
     small = 16 * 0.8**3 / (200 * 1e-4)
     assert bounds.theorem_11(**INSTANCE, epsilon=1e-4) == pytest.approx(small)
+    assert bounds.theorem_11(**INSTANCE, epsilon=400.0, version="corrected") == pytest.approx(13.08, abs=5e-3)
+
+
+@given(st.floats(1e-4, 3.3), st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+def test_theorem_11_corrected_implies_the_printed_form(epsilon, p, share):
+    instance = {"n_items": 5, "list_length": 2, "p": p, "gap": share * p}
+    corrected = bounds.theorem_11(**instance, epsilon=epsilon, version="corrected")
+    assert corrected >= bounds.theorem_11(**instance, epsilon=epsilon) * (1 - 1e-12)
+    printed_sum = 3 * (1 - p) * (1 / instance["gap"] + 1 / epsilon)  # without its unnamed constant
+    assert corrected >= min(p * (1 - p), 1 / math.expm1(2)) / 2 * printed_sum * (1 - 1e-9)
+
+
+def test_one_display_gives_away_no_more_than_the_private_term():
+    """The step of the central proof: E r^2S <= exp(m (e^2eps - 1) D), by the exact binomial moment."""
+    for epsilon, p_prime, share in itertools.product((0.01, 0.5, 2.0), (0.1, 0.6, 1.0), (0.05, 0.5, 1.0)):
+        d = share * p_prime
+        r = 1 + math.expm1(epsilon) * d / p_prime
+        assert 1 + (r**2 - 1) * p_prime <= math.exp(math.expm1(2 * epsilon) * d) * (1 + 1e-12)
 
 
 @given(st.integers(1, 6), st.integers(1, 30), st.floats(0.01, 0.99), st.floats(0.01, 1.0), st.floats(0.01, 8.0))

@@ -1,4 +1,4 @@
-"""Lower bounds on the regret of consistent policies: Theorems 10 and 11 of [Wang2021], and one for pure local privacy.
+"""Lower bounds on the regret of consistent policies: Theorems 10 and 11 of [Wang2021], and what replaces them.
 
 All are slopes, the limit inferior of regret over log(horizon), on the instance ``B_LB(L, K, p, Delta)`` of
 `dpregret.cascading.model.kveton_problem`.
@@ -49,13 +49,24 @@ def theorem_10(
     return numerator / (2 * divergence) * math.exp(-log_channel)
 
 
-def theorem_11(*, n_items: int, list_length: int, p: float, gap: float, epsilon: float) -> float:
-    """Theorem 11 (central DP), a slope: the larger of `kveton_lower_bound` and ``(L-K) (1-p)^(K-1) / (200 epsilon)``.
+def theorem_11(
+    *, n_items: int, list_length: int, p: float, gap: float, epsilon: float, version: str = "printed"
+) -> float:
+    """Theorem 11 (central DP), a slope on the instance B_LB: the larger of `kveton_lower_bound` and a private term.
 
-    The second constant is the proof's.  It is conditional on Claim 14 of Shariff and Sheffet (2018), which the paper
-    cites and which is not re-proved here; the printed sum of the two terms is at most twice their maximum.
+    printed: ``(L-K) (1-p)^(K-1) / (200 epsilon)``, the constant of the proof, which takes it from Claim 14 of Shariff
+    and Sheffet (2018) on bandits. The printed sum of the two terms is at most twice their maximum.
+    corrected: ``(L-K) (1-p)^(K-1) / (e^2eps - 1)``, for policies whose lists are purely epsilon-DP and that are
+    consistent on every product-Bernoulli instance; proved in the book (lower bound under central privacy).
     """
-    private = _instance(n_items, list_length, p, gap) / (200 * _checks.epsilon(epsilon) * gap)
+    version = _checks.choice("version", version, ("printed", "corrected"))
+    epsilon = _checks.epsilon(epsilon)
+    weight = _instance(n_items, list_length, p, gap) / gap
+    private = (
+        weight / (200 * epsilon)
+        if version == "printed"
+        else weight * math.exp(-2 * epsilon) / -math.expm1(-2 * epsilon)
+    )
     return max(kveton_lower_bound(n_items=n_items, list_length=list_length, p=p, gap=gap), private)
 
 

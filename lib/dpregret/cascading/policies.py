@@ -84,7 +84,7 @@ class LaplaceLDP(LocalIndexPolicy):
 
     Index: mean + sqrt(1.5 log t / n) + (K / epsilon) sqrt(24 log t / n). Theorem 3 claims epsilon-LDP (false for
     K >= 2), Theorem 4 the regret. ``version="corrected"`` replaces the last term by
-    :math:`(K / \varepsilon)(\sqrt{12 \log t / n} + 3 \log t / n)`, which is valid for every n.
+    :math:`(K / \varepsilon)(\sqrt{12 \log t / n} + 3 \log t / n)`, which is valid for every n, and observes nobody raw.
 
     The printed update divides before it adds up; sums are kept here, which is the same mean.
     """
@@ -95,6 +95,10 @@ class LaplaceLDP(LocalIndexPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         _checks.choice("version", self.version, ("printed", "corrected"))
+
+    @property
+    def initial_observation(self) -> bool:
+        return self.version == "printed"
 
     def index(self, list_length: int) -> Index:
         scale = self.bonus_multiplier * list_length / self.epsilon
