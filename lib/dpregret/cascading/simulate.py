@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -49,7 +50,7 @@ class ReferenceKernel:
         return regret
 
 
-def _run(policy, problem, horizon, checkpoints, rng, backend) -> np.ndarray:
+def _run(policy, problem, horizon, backend, rng, checkpoints) -> np.ndarray:
     """One repetition. Items are renamed at random first, so that ties favour no item."""
     shuffled = problem.relabelled(rng.permutation(problem.n_items))
     if backend == "compiled":
@@ -58,9 +59,41 @@ def _run(policy, problem, horizon, checkpoints, rng, backend) -> np.ndarray:
         kernel = ReferenceKernel(policy.learner(problem.n_items, problem.list_length, horizon), shuffled)
     if getattr(policy, "initial_observation", False):
         kernel.initialise((rng.random(problem.n_items) < shuffled.means).astype(float))
-    # one call a checkpoint: an interrupt is heard between two of them
+    return cumulative_regret(kernel, rng, checkpoints)
+
+
+def cumulative_regret(kernel, rng: np.random.Generator, checkpoints: np.ndarray) -> np.ndarray:
+    """Play one run; one call of ``kernel.advance`` a checkpoint, so that an interrupt is heard between two of them."""
     starts = np.concatenate(([0], checkpoints[:-1])) + 1
     return np.cumsum([kernel.advance(rng, int(a), int(b) + 1) for a, b in zip(starts, checkpoints, strict=True)])
+
+
+def repeat(run, *, horizon, replicates, seed, checkpoints, n_jobs, attrs) -> xr.DataArray:
+    """``run(rng, rounds)`` for every repetition; the arguments of `simulate`, checked, and its result."""
+    horizon = _checks.integer("horizon", horizon, at_least=1)
+    if np.ndim(replicates) == 0:
+        replicates = range(_checks.integer("replicates", replicates, at_least=1))
+    replicates = [_checks.integer("replicates", r, at_least=0) for r in replicates]
+    if not replicates:
+        raise ValueError("replicates must name at least one repetition, got an empty sequence")
+    if checkpoints is None:
+        rounds = default_checkpoints(horizon)
+    else:
+        rounds = np.array([_checks.integer("checkpoints", c, at_least=1, at_most=horizon) for c in checkpoints])
+        if rounds.size == 0 or (np.diff(rounds) <= 0).any():
+            raise ValueError(f"checkpoints must be a strictly increasing sequence of rounds, got {checkpoints!r}")
+    n_jobs = _checks.integer("n_jobs", n_jobs, at_least=-1)
+    # threads: the kernels hold no lock while they run
+    curves = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(run)(generator(seed, "replicate", r), rounds) for r in replicates
+    )
+    return xr.DataArray(
+        np.array(curves),
+        dims=("replicate", "round"),
+        coords={"replicate": replicates, "round": rounds},
+        name="regret",
+        attrs=attrs | {"horizon": horizon},
+    )
 
 
 def simulate(
@@ -108,35 +141,20 @@ def simulate(
     if not isinstance(problem, CascadeProblem):
         raise ValueError(f"problem must be a CascadeProblem, got {problem!r}")
     horizon = _checks.integer("horizon", horizon, at_least=1)
-    if np.ndim(replicates) == 0:
-        replicates = range(_checks.integer("replicates", replicates, at_least=1))
-    replicates = [_checks.integer("replicates", r, at_least=0) for r in replicates]
-    if not replicates:
-        raise ValueError("replicates must name at least one repetition, got an empty sequence")
-    if checkpoints is None:
-        rounds = default_checkpoints(horizon)
-    else:
-        rounds = np.array([_checks.integer("checkpoints", c, at_least=1, at_most=horizon) for c in checkpoints])
-        if rounds.size == 0 or (np.diff(rounds) <= 0).any():
-            raise ValueError(f"checkpoints must be a strictly increasing sequence of rounds, got {checkpoints!r}")
-    n_jobs = _checks.integer("n_jobs", n_jobs, at_least=-1)
     if backend is None:
         backend = "compiled" if hasattr(policy, "kernel") else "reference"
     _checks.choice("backend", backend, BACKENDS)
     if not hasattr(policy, "kernel" if backend == "compiled" else "learner"):
         raise ValueError(f"backend must be one that {type(policy).__name__} has, got {backend!r}")
-
-    # threads: the kernels hold no lock while they run
-    curves = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_run)(policy, problem, horizon, rounds, generator(seed, "replicate", r), backend) for r in replicates
-    )
-    attrs = {"policy": repr(policy), "problem": repr(problem), "horizon": horizon}
+    attrs = {"policy": repr(policy), "problem": repr(problem)}
     if hasattr(policy, "effective_epsilon"):
         attrs["effective_epsilon"] = policy.effective_epsilon(problem.list_length)
-    return xr.DataArray(
-        np.array(curves),
-        dims=("replicate", "round"),
-        coords={"replicate": replicates, "round": rounds},
-        name="regret",
+    return repeat(
+        partial(_run, policy, problem, horizon, backend),
+        horizon=horizon,
+        replicates=replicates,
+        seed=seed,
+        checkpoints=checkpoints,
+        n_jobs=n_jobs,
         attrs=attrs,
     )
