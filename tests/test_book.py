@@ -65,15 +65,14 @@ def browser():
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield browser
+        yield browser.new_context()
         browser.close()
 
 
 @pytest.fixture
 def visit(browser):
     """Open an address; what went wrong on the way, and the page."""
-    context = browser.new_context()
-    page = context.new_page()
+    page = browser.new_page()
     wrong = []
     host = ""
 
@@ -101,7 +100,7 @@ def visit(browser):
         return page, wrong
 
     yield go
-    context.close()
+    page.close()
 
 
 def test_there_is_a_book(address):
