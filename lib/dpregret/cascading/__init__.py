@@ -1,6 +1,6 @@
 """Cascading bandits under (local) differential privacy: the model, the policies of [Wang2021] and their bounds."""
 
-from dpregret.cascading import bounds, lemmas
+from dpregret.cascading import audit, bounds, lemmas
 from dpregret.cascading.model import (
     CascadeProblem,
     kveton_problem,
@@ -25,6 +25,7 @@ __all__ = [
     "CompositionLDP",
     "GaussianLDP",
     "LaplaceLDP",
+    "audit",
     "bounds",
     "geometric_checkpoints",
     "kveton_problem",
