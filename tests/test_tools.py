@@ -72,7 +72,13 @@ def test_plan_takes_defaults_preset_and_given(folder):
 
 @pytest.mark.parametrize(
     "key, given, taken",
-    [("horizon", 1e5, 100000), ("epsilon", 1, 1.0), ("epsilons", [1, 0.5], [1.0, 0.5]), ("quick", True, True)],
+    [
+        ("horizon", 1e5, 100000),
+        ("epsilon", 1, 1.0),
+        ("epsilons", [1, 0.5], [1.0, 0.5]),
+        ("epsilons", 0.3, [0.3]),
+        ("quick", True, True),
+    ],
 )
 def test_a_value_takes_the_type_of_the_default(folder, key, given, taken):
     value = plan(folder, **{key: given})["paper/one"][key]
@@ -87,7 +93,7 @@ def test_a_value_takes_the_type_of_the_default(folder, key, given, taken):
         ("epsilon", math),
         ("epsilon", (1, 2)),
         ("epsilon", [0.2]),
-        ("epsilons", 0.2),
+        ("epsilons", "a"),
         ("epsilons", ["a"]),
         ("epsilons", [[0.2]]),
         ("horizon", 0.5),

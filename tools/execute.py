@@ -43,7 +43,9 @@ def parse(text: str) -> object:
 
 
 def convert(name: str, key: str, value: object, default: object) -> object:
-    """``value`` in the type of ``default``, or Refused."""
+    """``value`` in the type of ``default``, or Refused; one value stands for a list of one."""
+    if type(default) is list and default and type(value) is not list:
+        value = [value]
     if isinstance(default, str) and type(value) in (int, float):
         raise Refused(f"{name}: parameter {key} must be text, got {value!r}")
     if type(default) is float and type(value) is int:
