@@ -1,6 +1,7 @@
 """Cascading bandits under (local) differential privacy: the model, the policies of [Wang2021] and their bounds."""
 
 from dpregret.cascading import audit, bounds, lemmas
+from dpregret.cascading.combinatorial import REWARDS, CascadeReward, LinearReward, SemiBanditProblem, TopK
 from dpregret.cascading.model import (
     CascadeProblem,
     kveton_problem,
@@ -16,15 +17,24 @@ from dpregret.cascading.policies import (
     LaplaceLDP,
     reading_multipliers,
 )
+from dpregret.cascading.semibandit import CUCB, GaussianCUCB, LaplaceCUCB, simulate_semibandit
 from dpregret.cascading.simulate import geometric_checkpoints, simulate
 
 __all__ = [
+    "CUCB",
     "READINGS",
+    "REWARDS",
     "CascadeProblem",
+    "CascadeReward",
     "CascadeUCB1",
     "CompositionLDP",
+    "GaussianCUCB",
     "GaussianLDP",
+    "LaplaceCUCB",
     "LaplaceLDP",
+    "LinearReward",
+    "SemiBanditProblem",
+    "TopK",
     "audit",
     "bounds",
     "geometric_checkpoints",
@@ -34,5 +44,6 @@ __all__ = [
     "named_problem",
     "reading_multipliers",
     "simulate",
+    "simulate_semibandit",
     "uniform_problem",
 ]

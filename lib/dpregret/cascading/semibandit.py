@@ -1,0 +1,274 @@
+"""CUCB under local privacy: Algorithm 4 of [Wang2021], and the algorithm of [Chen2013] that it extends.
+
+The user sends the outcome of every arm of the super arm, with noise. Which outcomes are sent is public: the super arm.
+
+References
+----------
+[Wang2021] Cascading Bandit under Differential Privacy, Section 5.3 and Appendix B.
+[Chen2013] W. Chen, Y. Wang, Y. Yuan. Combinatorial Multi-Armed Bandit: General Framework and Applications. ICML 2013.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+import xarray as xr
+from numba import njit
+
+from dpregret import _checks
+from dpregret.cascading.combinatorial import CascadeReward, LinearReward, Oracle, SemiBanditProblem, TopK, bernoulli
+from dpregret.cascading.kernels import draw_noise, log_rounds, top_k
+from dpregret.cascading.learner import Index, Noise
+from dpregret.cascading.policies import CascadeUCB1, GaussianLDP, LaplaceLDP
+from dpregret.cascading.simulate import BACKENDS, cumulative_regret, repeat
+from dpregret.privacy.mechanisms import Gaussian
+
+
+class CUCBLearner:
+    """One run of Algorithm 4, its misprints mended, with any oracle.
+
+    In round t <= m the super arm t, t + 1, ..., t + K - 1 (counted round m) is played and arm t alone is observed.
+    """
+
+    def __init__(self, n_arms: int, list_length: int, index: Index, noise: Noise, oracle: Oracle, raw: bool) -> None:
+        self.list_length = list_length
+        self.index = index
+        self.noise = noise
+        self.oracle = oracle
+        self.raw = raw
+        self.counts = np.zeros(n_arms, dtype=np.int64)
+        self.sums = np.zeros(n_arms)
+
+    def recommend(self, t: int, rng: np.random.Generator) -> np.ndarray:
+        if t <= self.counts.size:
+            return (t - 1 + np.arange(self.list_length)) % self.counts.size
+        return self.oracle(self.sums / self.counts + self.index.bonus(t, self.counts), self.list_length, rng)
+
+    def privatize(self, t: int, outcomes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """What leaves the user; its length is public."""
+        if t <= self.counts.size:
+            return outcomes[:1] if self.raw else outcomes[:1] + self.noise.draw(rng)
+        return np.array([outcome + self.noise.draw(rng) for outcome in outcomes])
+
+    def update(self, arms: np.ndarray, message: np.ndarray) -> None:
+        for arm, value in zip(arms, message, strict=False):
+            self.counts[arm] += 1
+            self.sums[arm] += value
+
+
+class ReferenceRun:
+    """Drive a learner round by round; ``target`` is alpha beta opt."""
+
+    def __init__(self, learner: CUCBLearner, problem: SemiBanditProblem, target: float) -> None:
+        self.learner = learner
+        self.problem = problem
+        self.target = target
+
+    def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
+        regret = 0.0
+        for t in range(start, stop):
+            arms = self.learner.recommend(t, rng)
+            means = self.problem.means[arms]
+            regret += self.target - self.problem.reward(means)
+            self.learner.update(arms, self.learner.privatize(t, self.problem.outcomes(means, rng), rng))
+        return regret
+
+
+@njit(cache=True, nogil=True)
+def _advance(regret, rng, start, logs, means, target, code, index, noise, raw, counts, sums, root, chosen):
+    a, b, c, d = index
+    kind, scale = noise
+    m = means.size
+    length = chosen.size
+    upper = np.empty(m)
+    outcome = np.empty(length)
+    for i in range(logs.size):
+        t = start + i
+        if t <= m:
+            for k in range(length):
+                chosen[k] = (t - 1 + k) % m
+        else:
+            log_t = logs[i]
+            by_root = a * math.sqrt(log_t) + b * math.sqrt(log_t + c)
+            for e in range(m):
+                upper[e] = sums[e] / counts[e] + by_root * root[e] + d * log_t / counts[e]
+            top_k(upper, chosen)
+        value = 0.0 if code == 0 else 1.0
+        for k in range(length):
+            mean = means[chosen[k]]
+            value = value + mean if code == 0 else value * (1.0 - mean)
+            outcome[k] = 1.0 if rng.random() < mean else 0.0
+        regret += target - (value if code == 0 else 1.0 - value)
+        for k in range(1 if t <= m else length):
+            e = chosen[k]
+            counts[e] += 1
+            sums[e] += outcome[k] + (0.0 if raw and t <= m else draw_noise(rng, kind, scale))
+            root[e] = 1.0 / math.sqrt(counts[e])
+    return regret
+
+
+class CompiledRun:
+    """The compiled twin of `CUCBLearner` with the oracle `TopK`, a reward of this module and Bernoulli outcomes."""
+
+    def __init__(self, problem: SemiBanditProblem, index: Index, noise: Noise, raw: bool, target: float) -> None:
+        m = problem.n_arms
+        given = (problem.means, target, problem.reward.code, tuple(map(float, index)))
+        noise = (int(noise.kind), float(noise.scale))
+        self._state = (*given, noise, raw, np.zeros(m), np.zeros(m), np.zeros(m), np.arange(problem.list_length))
+
+    def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
+        regret = 0.0
+        for logs in log_rounds(start, stop):
+            regret = _advance(regret, rng, start, logs, *self._state)
+            start += logs.size
+        return regret
+
+
+@dataclass(frozen=True, kw_only=True)
+class CUCB:
+    """CUCB of [Chen2013]: index mean + sqrt(1.5 log t / n), no noise. Not private."""
+
+    oracle: Oracle = field(default_factory=TopK)
+    label: ClassVar[str] = "cucb"
+    initial: ClassVar[str] = "raw"
+
+    def index(self, list_length: int) -> Index:
+        return CascadeUCB1().index(list_length)
+
+    def noise(self, list_length: int) -> Noise:
+        return Noise(0, 0.0)
+
+    def effective_epsilon(self, list_length: int) -> float:
+        return math.inf
+
+    def learner(self, n_arms: int, list_length: int, horizon: int) -> CUCBLearner:
+        parts = self.index(list_length), self.noise(list_length)
+        return CUCBLearner(n_arms, list_length, *parts, self.oracle, self.initial == "raw")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LocalCUCB(CUCB):
+    epsilon: float
+    noise_multiplier: float = 1.0
+    bonus_multiplier: float = 1.0
+    version: str = "printed"
+    initial: str = "raw"
+
+    def __post_init__(self) -> None:
+        self._cascade()  # checks epsilon and the multipliers
+        _checks.choice("version", self.version, ("printed", "corrected"))
+        _checks.choice("initial", self.initial, ("raw", "private"))
+
+    def _multipliers(self) -> dict[str, float]:
+        return {"noise_multiplier": self.noise_multiplier, "bonus_multiplier": self.bonus_multiplier}
+
+    def index(self, list_length: int) -> Index:
+        return self._cascade().index(list_length)
+
+    def noise(self, list_length: int) -> Noise:
+        return self._cascade().noise(list_length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianCUCB(_LocalCUCB):
+    r"""Algorithm 4 of [Wang2021]: outcomes are sent with N(0, sigma^2), sigma = sqrt(2 K ln(1.25 / delta)) / epsilon.
+
+    Index: mean + sqrt(1.5 log t / n) + noise part; ``version="printed"``: (2 / epsilon) sqrt(2 K log(1.25 / delta)
+    log t / n), whose proof lacks a union over n; ``"corrected"``: (2 / epsilon) sqrt(K log(1.25 / delta) log(2 t^3) /
+    n). Theorem 8 claims (epsilon, delta)-LDP: true for ``initial="private"`` while Lemma 3 is. ``initial="raw"`` takes
+    the m initial observations without noise, as printed.
+
+    Departures from the pseudo-code, as its proof needs: the oracle is given all m indices (printed: K), and the arms of
+    the super arm are updated (printed: 1 to K).
+    """
+
+    delta: float
+    label: ClassVar[str] = "gaussian cucb"
+
+    def _cascade(self) -> GaussianLDP:
+        return GaussianLDP(epsilon=self.epsilon, delta=self.delta, **self._multipliers())
+
+    def index(self, list_length: int) -> Index:
+        corrected = super().index(list_length)
+        if self.version == "corrected":
+            return corrected
+        return Index(a=corrected.a + 2.0 * self.bonus_multiplier * self._cascade().sigma(list_length))
+
+    def effective_epsilon(self, list_length: int) -> float:
+        """At the policy's delta, from the exact profile; outcomes in [0, 1]^K have L2 diameter sqrt(K)."""
+        scale = self.noise(list_length).scale
+        return Gaussian(scale, sensitivity=math.sqrt(list_length)).epsilon(self.delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaplaceCUCB(_LocalCUCB):
+    """Algorithm 4 with Lap(K / epsilon): epsilon-LDP for ``initial="private"``, since [0, 1]^K has L1 diameter K.
+
+    Index: that of `LaplaceLDP`, printed (Algorithm 2) or corrected (valid at every count).
+    """
+
+    label: ClassVar[str] = "laplace cucb"
+
+    def _cascade(self) -> LaplaceLDP:
+        return LaplaceLDP(epsilon=self.epsilon, version=self.version, **self._multipliers())
+
+    def effective_epsilon(self, list_length: int) -> float:
+        return list_length / self.noise(list_length).scale
+
+
+def _run(policy, problem, horizon, target, backend, rng, rounds) -> np.ndarray:
+    """One repetition, the arms renamed at random first."""
+    shuffled = problem.relabelled(rng.permutation(problem.n_arms))
+    length = problem.list_length
+    if backend == "compiled":
+        parts = policy.index(length), policy.noise(length)
+        run = CompiledRun(shuffled, *parts, policy.initial == "raw", target)
+    else:
+        run = ReferenceRun(policy.learner(problem.n_arms, length, horizon), shuffled, target)
+    return cumulative_regret(run, rng, rounds)
+
+
+def simulate_semibandit(
+    policy: CUCB,
+    problem: SemiBanditProblem,
+    *,
+    horizon: int,
+    replicates: int | Sequence[int],
+    seed: int | np.random.SeedSequence,
+    checkpoints: Sequence[int] | None = None,
+    n_jobs: int = 1,
+    backend: str | None = None,
+) -> xr.DataArray:
+    r"""Cumulative regret :math:`\sum_{s\le t}(\alpha\beta\,\mathrm{opt}_u-r_u(S_s))` of Section 5.3.
+
+    All rounds count, the m initial ones too.
+
+    Arguments and result as in :func:`~dpregret.cascading.simulate.simulate`; alpha and beta are those of
+    ``policy.oracle``. The compiled backend is for the oracle `TopK`, the rewards of this module and Bernoulli outcomes;
+    both make the same draws and decisions.
+    """
+    if not isinstance(policy, CUCB):
+        raise ValueError(f"policy must be a CUCB policy, got {policy!r}")
+    if not isinstance(problem, SemiBanditProblem):
+        raise ValueError(f"problem must be a SemiBanditProblem, got {problem!r}")
+    compiles = (
+        isinstance(policy.oracle, TopK)
+        and isinstance(problem.reward, (LinearReward, CascadeReward))
+        and problem.outcomes is bernoulli
+    )
+    if backend is None:
+        backend = "compiled" if compiles else "reference"
+    if _checks.choice("backend", backend, BACKENDS) == "compiled" and not compiles:
+        raise ValueError(f"backend must be 'reference' for {policy.oracle!r} and {problem!r}, got 'compiled'")
+    target = policy.oracle.alpha * policy.oracle.beta * problem.optimal_reward()
+    attrs = {"policy": repr(policy), "problem": repr(problem)}
+    attrs["effective_epsilon"] = policy.effective_epsilon(problem.list_length)
+    run = partial(_run, policy, problem, horizon, target, backend)
+    return repeat(
+        run, horizon=horizon, replicates=replicates, seed=seed, checkpoints=checkpoints, n_jobs=n_jobs, attrs=attrs
+    )
