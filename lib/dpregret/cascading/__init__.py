@@ -1,7 +1,9 @@
 """Cascading bandits under (local) differential privacy: the model, the policies of [Wang2021] and their bounds."""
 
 from dpregret.cascading import audit, bounds, lemmas
+from dpregret.cascading.click_position import ClickObservationDP, ClickPositionLDP
 from dpregret.cascading.combinatorial import REWARDS, CascadeReward, LinearReward, SemiBanditProblem, TopK
+from dpregret.cascading.first_position import FirstPositionDP, FirstPositionLDP
 from dpregret.cascading.model import (
     CascadeProblem,
     kveton_problem,
@@ -27,7 +29,11 @@ __all__ = [
     "CascadeProblem",
     "CascadeReward",
     "CascadeUCB1",
+    "ClickObservationDP",
+    "ClickPositionLDP",
     "CompositionLDP",
+    "FirstPositionDP",
+    "FirstPositionLDP",
     "GaussianCUCB",
     "GaussianLDP",
     "LaplaceCUCB",

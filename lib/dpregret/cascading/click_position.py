@@ -1,0 +1,178 @@
+r"""Feedback from all positions, mask included: the cascading policies LDP-C and DP-CO, private for every K.
+
+Both estimate an item's mean weight as the ratio of its clicks to its observations. Which positions were examined is a
+function of the click, so that both numbers are computed from one private report of the click (LDP-C), or released with
+noise for their joint sensitivity (DP-CO). Counters count displays, which are public. No user is observed raw. The
+statements and their proofs are in the chapter "Algorithms that keep the promise" of the book; no regret bound is
+claimed.
+
+Where an index is capped at 1, as for every item in the first rounds, an item never shown goes first, then the smaller
+number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpregret import _checks
+from dpregret.cascading.click_position_kernels import ClickObservationDPKernel, ClickPositionLDPKernel
+from dpregret.cascading.learner import Noise
+from dpregret.privacy.discrete import RandomizedResponse
+
+__all__ = ["ClickObservationDP", "ClickPositionLDP"]
+
+
+class RatioLearner:
+    """Show the K items of largest ``min(1, (clicks + width) / observations)``, or 1 if observations <= width."""
+
+    def __init__(self, n_items: int, list_length: int) -> None:
+        self.list_length = list_length
+        self.displays = np.zeros(n_items, dtype=np.int64)
+        self.clicks = np.zeros(n_items)
+        self.observations = np.zeros(n_items)
+
+    def initialise(self, weights: np.ndarray) -> None:
+        raise NotImplementedError("these policies observe no user raw")
+
+    def width(self, t: int, displays: int) -> float:
+        raise NotImplementedError
+
+    def recommend(self, t: int) -> np.ndarray:
+        upper = np.full(self.displays.size, np.inf)
+        for e in np.flatnonzero(self.displays):
+            width = self.width(t, self.displays[e])
+            ratio = (self.clicks[e] + width) / self.observations[e] if self.observations[e] > width else 1.0
+            upper[e] = min(1.0, ratio)
+        return np.argsort(-upper, kind="stable")[: self.list_length]
+
+
+class ClickPositionLDPLearner(RatioLearner):
+    """LDP-C."""
+
+    def __init__(self, n_items: int, list_length: int, response: RandomizedResponse) -> None:
+        super().__init__(n_items, list_length)
+        self.response = response
+
+    def width(self, t: int, displays: int) -> float:
+        return math.sqrt(1.5 * displays * math.log(t)) / self.response.contrast
+
+    def privatize(self, items: np.ndarray, click: int, rng: np.random.Generator) -> np.ndarray:
+        """The randomised response to the click, a position 1 to K or K + 1 for none: all that leaves the user."""
+        return 1 + self.response.privatize(np.array([click - 1]), rng)
+
+    def update(self, items: np.ndarray, message: np.ndarray) -> None:
+        clicked, observed = debiased_click(int(message[0]), self.response)
+        self.displays[items] += 1
+        self.clicks[items] += clicked
+        self.observations[items] += observed
+
+
+def debiased_click(report: int, response: RandomizedResponse) -> tuple[np.ndarray, np.ndarray]:
+    """The unbiased values z and o of ``1{C = k}`` and ``1{C >= k}``, k = 1..K, from one reported position."""
+    positions = np.arange(1, response.n_categories)
+    clicked = ((positions == report) - response.lie_probability) / response.contrast
+    return clicked, 1.0 - (np.cumsum(clicked) - clicked)
+
+
+class ClickObservationDPLearner(RatioLearner):
+    """DP-CO. What is private (sums of unfinished blocks) is touched in ``privatize`` alone."""
+
+    def __init__(self, n_items: int, list_length: int, epsilon: float) -> None:
+        super().__init__(n_items, list_length)
+        self.noise = Noise(1, (list_length + 1) / epsilon)
+        self.pending = np.zeros((n_items, 2))  # clicks and observations of the block that has not ended
+
+    def width(self, t: int, displays: int) -> float:
+        blocks = int(displays).bit_length()  # J
+        size = 2.0 ** (blocks - 1)  # m
+        level = 3.0 * math.log(t)
+        return math.sqrt(1.5 * size * math.log(t)) + self.noise.scale * (level + 2.0 * math.sqrt(2.0 * level * blocks))
+
+    def privatize(self, items: np.ndarray, click: int, rng: np.random.Generator) -> np.ndarray:
+        """What the curator releases after this user, shape (K, 2): the noisy sums of ended blocks, nan for the rest."""
+        message = np.full((self.list_length, 2), np.nan)
+        for k, item in enumerate(items, start=1):
+            self.pending[item] += (click == k, click >= k)
+            displays = int(self.displays[item]) + 1
+            if displays & (displays - 1) == 0:
+                message[k - 1] = [value + self.noise.draw(rng) for value in self.pending[item]]
+                self.pending[item] = 0.0
+        return message
+
+    def update(self, items: np.ndarray, message: np.ndarray) -> None:
+        self.displays[items] += 1
+        released = np.nan_to_num(message)
+        self.clicks[items] += released[:, 0]
+        self.observations[items] += released[:, 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClickPositionLDP:
+    r"""LDP-C: every user sends one value, the (K + 1)-ary randomised response to the position of the click.
+
+    Theorem "LDP-C: privacy and validity of the index" of the book: epsilon-LDP, with delta = 0, for every K, between
+    any two users. With :math:`p_1 = e^\varepsilon / (e^\varepsilon + K)` and :math:`p_2 = 1 / (e^\varepsilon + K)` the
+    width is :math:`\sqrt{1.5\, n \log t} / (p_1 - p_2)` after n displays.
+
+    Parameters
+    ----------
+    epsilon : float
+    """
+
+    epsilon: float
+
+    initial_observation = False
+    label = "click-position"
+
+    def __post_init__(self) -> None:
+        _checks.epsilon(self.epsilon)
+
+    def _response(self, list_length: int) -> RandomizedResponse:
+        return RandomizedResponse(epsilon=self.epsilon, n_categories=list_length + 1)
+
+    def learner(self, n_items: int, list_length: int, horizon: int) -> ClickPositionLDPLearner:
+        return ClickPositionLDPLearner(n_items, list_length, self._response(list_length))
+
+    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> ClickPositionLDPKernel:
+        return ClickPositionLDPKernel(means, list_length, self._response(list_length))
+
+    def channel(self, list_length: int) -> np.ndarray:
+        """The exact law of the report, shape (K + 1, K + 1): row c - 1 is that of a user who clicks at c."""
+        return self._response(_checks.integer("list_length", list_length, at_least=1)).transition_matrix()
+
+    def effective_epsilon(self, list_length: int) -> float:
+        return self.epsilon
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClickObservationDP:
+    r"""DP-CO: a trusted curator releases noisy block sums of every shown item's clicks and observations.
+
+    Theorem "DP-CO: privacy and validity of the index" of the book: the lists are epsilon-DP for every K, for databases
+    that differ in one user. Blocks end at powers of two of an item's displays, and every block sum gets a fresh
+    Lap((K + 1) / epsilon): a user's clicks and observations together have :math:`L_1` sensitivity K + 1.
+
+    Parameters
+    ----------
+    epsilon : float
+    """
+
+    epsilon: float
+
+    initial_observation = False
+    label = "click-observation dp"
+
+    def __post_init__(self) -> None:
+        _checks.epsilon(self.epsilon)
+
+    def learner(self, n_items: int, list_length: int, horizon: int) -> ClickObservationDPLearner:
+        return ClickObservationDPLearner(n_items, list_length, self.epsilon)
+
+    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> ClickObservationDPKernel:
+        return ClickObservationDPKernel(means, list_length, self.epsilon)
+
+    def effective_epsilon(self, list_length: int) -> float:
+        return self.epsilon

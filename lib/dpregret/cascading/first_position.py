@@ -1,0 +1,212 @@
+r"""Feedback from position 1 alone: the cascading policies LDP-F and DP-F, private for every K.
+
+A cascade always examines its first position, so that an observation there hides nothing behind a mask. Both policies
+take the set A of the K items of largest index, and show the one observed least often first. The reward does not depend
+on the order, so that this costs nothing, and it lets the width of the first item's interval bound the regret of the
+round. No user is observed raw: an item never observed has an infinite index.
+
+``fill="index"`` shows A. ``fill="mean"`` (the variants LDP-FX and DP-FX) shows in the positions 2 to K the other items,
+of all L, with the best empirical means. The statements and their proofs are in the chapter "Algorithms that keep the
+promise" of the book.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpregret import _checks
+from dpregret.cascading.first_position_kernels import FirstPositionDPKernel, FirstPositionLDPKernel
+from dpregret.cascading.kl_index import kl_upper
+from dpregret.cascading.learner import Noise
+from dpregret.privacy.discrete import RandomizedResponse
+
+__all__ = ["FirstPositionDP", "FirstPositionLDP"]
+
+FILLS = ("index", "mean")
+
+
+class FirstPositionLearner:
+    """How both policies choose a list. Items of equal rank are taken in the order of their numbers."""
+
+    def __init__(self, n_items: int, list_length: int, fill: str) -> None:
+        self.list_length = list_length
+        self.fill = fill
+        self.counts = np.zeros(n_items, dtype=np.int64)  # public: a function of the lists
+        self.means = np.full(n_items, np.inf)
+
+    def initialise(self, weights: np.ndarray) -> None:
+        raise NotImplementedError("these policies observe no user raw")
+
+    def upper(self, t: int) -> np.ndarray:
+        """The indices of round t, infinite for items of which nothing is known."""
+        raise NotImplementedError
+
+    def recommend(self, t: int) -> np.ndarray:
+        candidates = np.sort(np.argsort(-self.upper(t), kind="stable")[: self.list_length])
+        first = candidates[np.argmin(self.counts[candidates])]
+        if self.fill == "mean":
+            candidates = np.argsort(-self.means, kind="stable")
+        others = candidates[candidates != first][: self.list_length - 1]
+        return np.concatenate(([first], np.sort(others)))
+
+
+class FirstPositionLDPLearner(FirstPositionLearner):
+    """LDP-F. Indices are compared on the scale of the bits, which orders items as that of the weights does."""
+
+    def __init__(self, n_items: int, list_length: int, fill: str, index: str, response: RandomizedResponse) -> None:
+        super().__init__(n_items, list_length, fill)
+        self.index = index
+        self.response = response
+        self.ones = np.zeros(n_items, dtype=np.int64)
+
+    def upper(self, t: int) -> np.ndarray:
+        upper = np.full(self.counts.size, np.inf)
+        for e in np.flatnonzero(self.counts):
+            if self.index == "kl":
+                upper[e] = kl_upper(self.means[e], math.log(t) / self.counts[e])
+            else:
+                upper[e] = self.means[e] + math.sqrt(1.5 * math.log(t) / self.counts[e])
+        return upper
+
+    def privatize(self, items: np.ndarray, click: int, rng: np.random.Generator) -> np.ndarray:
+        """One bit, the randomised response to the weight of the item in position 1: all that leaves the user."""
+        return self.response.privatize(np.array([click == 1]), rng)
+
+    def update(self, items: np.ndarray, message: np.ndarray) -> None:
+        first = items[0]
+        self.counts[first] += 1
+        self.ones[first] += message[0]
+        self.means[first] = self.ones[first] / self.counts[first]
+
+
+class FirstPositionDPLearner(FirstPositionLearner):
+    """DP-F. What is private (sums of unfinished blocks) is touched in ``privatize`` alone."""
+
+    def __init__(self, n_items: int, list_length: int, fill: str, epsilon: float) -> None:
+        super().__init__(n_items, list_length, fill)
+        self.epsilon = epsilon
+        self.noise = Noise(1, 1.0 / epsilon)
+        self.pending = np.zeros(n_items)  # clicks of the block that has not ended
+        self.released = np.zeros(n_items)  # noisy total of the ended blocks
+
+    def upper(self, t: int) -> np.ndarray:
+        upper = np.full(self.counts.size, np.inf)
+        for e in np.flatnonzero(self.counts):
+            blocks = int(self.counts[e]).bit_length()  # J = j + 1
+            size = 2.0 ** (blocks - 1)  # m = 2^j
+            level = 3.0 * math.log(t)
+            samples = math.sqrt(1.5 * math.log(t) / size)
+            upper[e] = self.means[e] + samples + (level + 2.0 * math.sqrt(level * blocks)) / (self.epsilon * size)
+        return upper
+
+    def privatize(self, items: np.ndarray, click: int, rng: np.random.Generator) -> np.ndarray:
+        """What the curator releases after this user: the noisy sum of the block that ends, or nan if none does.
+
+        Block j >= 1 of an item is its observations 2^(j-1) + 1 to 2^j, block 0 the first; each user enters one block.
+        """
+        first = items[0]
+        self.pending[first] += float(click == 1)
+        count = int(self.counts[first]) + 1
+        if count & (count - 1):
+            return np.array([np.nan])
+        block, self.pending[first] = self.pending[first], 0.0
+        return np.array([block + self.noise.draw(rng)])
+
+    def update(self, items: np.ndarray, message: np.ndarray) -> None:
+        first = items[0]
+        self.counts[first] += 1
+        if not np.isnan(message[0]):
+            self.released[first] += message[0]
+            self.means[first] = self.released[first] / self.counts[first]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstPositionLDP:
+    r"""LDP-F: every user sends one bit, the randomised response to the weight of the item in position 1.
+
+    Theorem "LDP-F: privacy and regret" of the book: epsilon-LDP, with delta = 0, for every K: the law of the message
+    changes by a factor of at most :math:`e^\varepsilon` between any two users, whatever their weights. With
+    ``index="ucb"`` the regret is at most :math:`12 L K \coth^2(\varepsilon/2) \log T / \Delta_{\min} + L + \pi^2 L / 3`
+    (48 in place of 12 with ``fill="mean"``).
+
+    Parameters
+    ----------
+    epsilon : float
+    index : {"ucb", "kl"}
+        Of the bits' mean :math:`\hat q` after n of them: :math:`\hat q + \sqrt{1.5 \log t / n}`, or the largest q with
+        :math:`n\, d(\hat q \| q) \le \log t`. The index of the weight is the same after the increasing map
+        :math:`q \mapsto (q - 1/(1 + e^\varepsilon)) \coth(\varepsilon / 2)`. For "kl" no regret bound is claimed.
+    fill : {"index", "mean"}
+        How positions 2 to K are filled.
+    """
+
+    epsilon: float
+    index: str = "ucb"
+    fill: str = "index"
+
+    initial_observation = False
+
+    def __post_init__(self) -> None:
+        _checks.epsilon(self.epsilon)
+        _checks.choice("index", self.index, ("ucb", "kl"))
+        _checks.choice("fill", self.fill, FILLS)
+
+    @property
+    def label(self) -> str:
+        return f"first-position {self.index}"
+
+    @property
+    def _response(self) -> RandomizedResponse:
+        return RandomizedResponse(epsilon=self.epsilon)
+
+    def learner(self, n_items: int, list_length: int, horizon: int) -> FirstPositionLDPLearner:
+        return FirstPositionLDPLearner(n_items, list_length, self.fill, self.index, self._response)
+
+    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> FirstPositionLDPKernel:
+        return FirstPositionLDPKernel(means, list_length, self.fill, self.index, self._response)
+
+    def channel(self, list_length: int) -> np.ndarray:
+        """The exact law of the bit, shape (K + 1, 2): row c - 1 is that of a user who clicks at c (K + 1: nowhere)."""
+        rows = [1] + [0] * _checks.integer("list_length", list_length, at_least=1)
+        return self._response.transition_matrix()[rows]
+
+    def effective_epsilon(self, list_length: int) -> float:
+        return self.epsilon
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstPositionDP:
+    r"""DP-F and DP-FX: a trusted curator sees the weight of the item in position 1 and releases noisy block sums.
+
+    Theorem "DP-F: privacy and regret" of the book: the lists are epsilon-DP for every K, for databases that differ in
+    one user. An item's observations are cut into blocks that end at powers of two; each block sum is released with a
+    fresh Lap(1 / epsilon), and the released sums add up. The theorem bounds the regret for either ``fill``.
+
+    Parameters
+    ----------
+    epsilon : float
+    fill : {"mean", "index"}
+        "mean" (DP-FX, the default) fills the positions 2 to K by the best noisy means, "index" (DP-F) by the index.
+    """
+
+    epsilon: float
+    fill: str = "mean"
+
+    initial_observation = False
+    label = "first-position dp"
+
+    def __post_init__(self) -> None:
+        _checks.epsilon(self.epsilon)
+        _checks.choice("fill", self.fill, FILLS)
+
+    def learner(self, n_items: int, list_length: int, horizon: int) -> FirstPositionDPLearner:
+        return FirstPositionDPLearner(n_items, list_length, self.fill, self.epsilon)
+
+    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> FirstPositionDPKernel:
+        return FirstPositionDPKernel(means, list_length, self.fill, self.epsilon)
+
+    def effective_epsilon(self, list_length: int) -> float:
+        return self.epsilon
