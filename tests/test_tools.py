@@ -6,6 +6,7 @@ import nbformat
 import papermill
 import pytest
 
+from dpregret.report import Card, Claim, Register
 from tools import check_html, environment, execute, ledger, notebooks
 from tools.notebooks import Refused
 
@@ -229,3 +230,23 @@ def test_a_broken_page_is_told(tmp_path, body, said):
 
 def test_text_of_a_card_is_not_read_as_markup():
     assert ledger.plain("$x$ <b> | `y`") == "&#36;x&#36; &lt;b&gt; &#124; &#96;y&#96;"
+
+
+def test_the_first_page_shows_headlines_with_the_verdict_of_the_cards():
+    fields = {"kind": "theorem", "title": "t", "statement": "s", "verdict": "fails"}
+    claims = (
+        Claim(id="p/theorem-1", headline="why $x$", **fields),
+        Claim(id="p/theorem-2", headline="later", **fields),
+        Claim(id="p/theorem-3", **fields),
+    )
+    papers = {"p": Register(paper="p", title="A paper", citation="c", claims=claims)}
+    found = [("p/one", Card(claim="p/theorem-1", verdict="fails", check="c", observed="1", required="2"))]
+    text = ledger.headlines(papers, found)
+    assert "A paper" in text and "why $x$" in text and "fails" in text
+    assert text.count("* - ") == 3 and text.index("why $x$") < text.index("planned") < text.index("later")
+
+
+def test_figures_are_taken_from_outputs_by_name():
+    image = {"output_type": "display_data", "data": {"image/png": "AQI="}, "metadata": {"image/png": {"name": "fig-a"}}}
+    cell = nbformat.v4.new_code_cell("1", outputs=[nbformat.from_dict(image)])
+    assert notebooks.figures(nbformat.v4.new_notebook(cells=[cell])) == {"fig-a": b"\x01\x02"}

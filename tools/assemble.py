@@ -39,8 +39,12 @@ def assemble(target: Path, executed: Path | None = None) -> list[str]:
     generated = target / "book" / "_generated"
     generated.mkdir()
     (generated / "glance.md").write_text(ledger.glance(papers, found), encoding="utf-8")
+    (generated / "headlines.md").write_text(ledger.headlines(papers, found), encoding="utf-8")
     (generated / "ledger.md").write_text(ledger.ledger(papers, found), encoding="utf-8")
     (generated / "faults.md").write_text(ledger.faults(papers), encoding="utf-8")
+    for name in notebooks.names():
+        for figure, image in notebooks.figures(notebooks.read(name, target / "notebooks")).items():
+            (generated / f"{figure}.png").write_bytes(image)
     problems = ledger.disagreements(papers, found, notebooks.names())
     for problem in problems:
         print(f"register: {problem}", file=sys.stderr)

@@ -119,6 +119,26 @@ def glance(papers: dict[str, Register], found: Found) -> str:
     return table(["Paper", *map(badge, ORDER)], rows, "glance", "40" + " 12" * len(ORDER))
 
 
+def headlines(papers: dict[str, Register], found: Found) -> str:
+    """For each paper the claims that matter most, with the verdict and the reason for it."""
+    parts = []
+    for paper in papers.values():
+        claims = [claim for claim in paper.claims if claim.headline]
+        rows = [
+            [
+                f"{link(f'{claim.kind.capitalize()} {claim.number}'.strip(), claim.page, '.md')}: {line(claim.title)}",
+                badge(overall(papers, claim, found)),
+                line(claim.headline),
+            ]
+            for claim in claims
+        ]
+        if rows:
+            parts.append(
+                f"**{line(paper.title)}**\n\n" + table(["Claim", "Verdict", "Why"], rows, "headlines", "32 20 48")
+            )
+    return "\n".join(parts)
+
+
 def ledger(papers: dict[str, Register], found: Found) -> str:
     """A table a paper, a row a card."""
     parts = []

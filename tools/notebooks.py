@@ -1,6 +1,7 @@
 """Reading notebooks: where they are, their parameters, their figures, and the form in which they are committed."""
 
 import ast
+import base64
 from pathlib import Path
 
 import nbformat
@@ -71,6 +72,16 @@ def n_figures(notebook: nbformat.NotebookNode) -> int:
         or "<svg" in html
         for output in outputs(notebook)
     )
+
+
+def figures(notebook: nbformat.NotebookNode) -> dict[str, bytes]:
+    """The published figures as PNG, by name (``fig-...``)."""
+    published = {}
+    for output in outputs(notebook):
+        name = output.get("metadata", {}).get("image/png", {}).get("name")
+        if name:
+            published[name] = base64.b64decode(output["data"]["image/png"])
+    return published
 
 
 def normal_form(notebook: nbformat.NotebookNode) -> str:

@@ -21,7 +21,10 @@ UNJUDGED = ("definition", "assumption")
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One claim. ``id`` is the full id, ``paper/id``; ``readings`` maps a reading to its verdict."""
+    """One claim. ``id`` is the full id, ``paper/id``; ``readings`` maps a reading to its verdict.
+
+    A claim with a ``headline``, the reason for its verdict in a line, is shown on the first page.
+    """
 
     id: str
     kind: str
@@ -35,6 +38,7 @@ class Claim:
     status: str | None = None
     faults: tuple[str, ...] = ()
     page: str | None = None
+    headline: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
