@@ -1,6 +1,7 @@
 """Cascading bandits under (local) differential privacy: the model, the policies of [Wang2021] and their bounds."""
 
 from dpregret.cascading import audit, bounds, lemmas
+from dpregret.cascading.central import HybridDP
 from dpregret.cascading.click_position import ClickObservationDP, ClickPositionLDP
 from dpregret.cascading.combinatorial import REWARDS, CascadeReward, LinearReward, SemiBanditProblem, TopK
 from dpregret.cascading.first_position import FirstPositionDP, FirstPositionLDP
@@ -36,6 +37,7 @@ __all__ = [
     "FirstPositionLDP",
     "GaussianCUCB",
     "GaussianLDP",
+    "HybridDP",
     "LaplaceCUCB",
     "LaplaceLDP",
     "LinearReward",

@@ -1,6 +1,6 @@
-"""Lemmas 3 to 7 of [Wang2021]: as printed, the range in which each is true, and the exact quantity beside it.
+"""Lemmas 1 and 3 to 7 of [Wang2021]: as printed, the range in which each is true, and the exact quantity beside it.
 
-Lemmas 1 and 2 concern the hybrid mechanism and post-processing; they belong to the counters and to the audit.
+Lemma 2 concerns post-processing; it belongs to the audit.
 
 References
 ----------
@@ -15,9 +15,51 @@ import numpy as np
 from scipy import optimize, special
 
 from dpregret import _checks
+from dpregret.privacy.continual import HybridMechanism
 from dpregret.privacy.mechanisms import Gaussian
 
+LEMMA_1_CONSTANT = 4 / math.log(2) ** 1.5
+"""The smallest ``c1`` for which Lemma 1 is true for every n >= 2 and gamma: see `lemma_1_constant`."""
+
 LEMMA_4_LARGEST_EPSILON = 0.9
+
+
+def lemma_1_bound(n: int, gamma: float, *, epsilon: float, c1: float) -> float:
+    """Lemma 1 as printed: ``c1 log(n)^1.5 log(1/gamma) / epsilon`` bounds the hybrid noise at item n w.p. 1 - gamma.
+
+    It is 0 at n = 1, where the noise is Lap(2/epsilon).
+    """
+    log_n = math.log(_checks.integer("n", n, at_least=1))
+    log_gamma = math.log(_checks.real("gamma", gamma, above=0.0, at_most=1.0))
+    return _checks.real("c1", c1, above=0.0) * log_n**1.5 * -log_gamma / _checks.epsilon(epsilon)
+
+
+def lemma_1_constant(n: int, gamma: float | None = None) -> float:
+    """The smallest ``c1`` for which Lemma 1 is true at item n >= 2: at this `gamma`, or for all of them (default).
+
+    Laplace variables have log-concave densities, so that of the noise and the survival function S of its modulus are
+    log-concave; ``-log S`` is convex from 0, and ``quantile / log(1/gamma)`` is largest as gamma -> 1, where it is
+    ``1 / 2 f(0)`` with f the density of the noise.  At n = 2 this gives ``4 / log(2)^1.5``; for larger n see
+    `lemma_1_constant_bound`.
+    """
+    n = _checks.integer("n", n, at_least=2)
+    mechanism = HybridMechanism(epsilon=1.0)
+    if gamma is None:
+        return 1 / (2 * mechanism.noise(n).density(0.0) * math.log(n) ** 1.5)
+    gamma = _checks.real("gamma", gamma, above=0.0, below=1.0)
+    return mechanism.quantile(n, gamma) / (math.log(n) ** 1.5 * -math.log(gamma))
+
+
+def lemma_1_constant_bound(n: int) -> float:
+    """A closed-form upper bound on `lemma_1_constant`: ``sqrt(pi Var(n) / 2) / log(n)^1.5`` at epsilon = 1.
+
+    The noise is Gaussian given a random variance V with mean Var(n), and by Jensen
+    ``f(0) = E (2 pi V)^-1/2 >= (2 pi Var(n))^-1/2``.  It is below ``LEMMA_1_CONSTANT`` for every n >= 3: with
+    ``k = floor(log2 n)`` it is at most ``sqrt(4 pi (k + 1 + k^3)) / (k log 2)^1.5``, enough for k >= 3, and n = 3 to 7
+    are checked one by one.
+    """
+    n = _checks.integer("n", n, at_least=2)
+    return math.sqrt(math.pi / 2 * HybridMechanism(epsilon=1.0).variance(n)) / math.log(n) ** 1.5
 
 
 def lemma_3_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:

@@ -122,7 +122,7 @@ class BinaryMechanism(_RunningSum):
 
     def release(self) -> float:
         total = 0.0
-        for noisy in self._noisy:
+        for noisy in reversed(self._noisy):
             total += noisy
         return total
 

@@ -1,0 +1,211 @@
+"""Algorithm 1 of [Wang2021]: a curator with one hybrid counter an item, as learner and as compiled kernel.
+
+As printed it observes the weights of user 0 without noise, and for K >= 2 the counters that move reveal the click: the
+guarantee of Theorem 1 fails for every epsilon. ``effective_epsilon`` is the privacy of the noisy sums alone, for two
+users who examine the same positions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from dpregret import _checks
+from dpregret.cascading.kernels import cascade, draw_noise, list_regret, log_rounds, top_k
+from dpregret.privacy.continual import HybridMechanism
+
+_LEVELS = 62  # of a binary mechanism within the integers
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridDP:
+    r"""Algorithm 1 of [Wang2021]: a `HybridMechanism` with budget epsilon / L for each item.
+
+    With :math:`T = T_{t-1}(e)`, which counts the observation of user 0, the index is
+
+    .. math:: \frac{w_0(e) + \text{private sum}}{T} + \sqrt{\frac{1.5 \log t}{T}}
+        + \frac{3 c_1 L \ell\, \log t}{\varepsilon T},
+
+    :math:`\ell = \log^{1.5} n` with the horizon n as printed, and :math:`\ell = \log^{1.5} \max(T, 2)` with the bonus
+    of the proof of Theorem 2; the text has :math:`\log^{1.5} T`, which is 0 after one observation.
+
+    Departures: the printed update never divides the sum by T; here it does. Item e's counter takes the examined
+    positions of rounds t >= 1; user 0's weight is added raw, as printed.
+
+    Parameters
+    ----------
+    epsilon : float
+    c1 : float
+        The constant of Lemma 1, which the text does not give; ``lemmas.LEMMA_1_CONSTANT`` makes the lemma true.
+    bonus : {"printed", "proof"}
+    noise_multiplier, bonus_multiplier : float
+        Scale the injected noise and the last term of the index.
+    """
+
+    epsilon: float
+    c1: float = 1.0
+    bonus: str = "printed"
+    noise_multiplier: float = 1.0
+    bonus_multiplier: float = 1.0
+
+    label = "hybrid"
+    initial_observation = True  # user 0 is observed raw ("Observe w_0")
+
+    def __post_init__(self) -> None:
+        _checks.epsilon(self.epsilon)
+        _checks.real("c1", self.c1, at_least=0.0)
+        _checks.choice("bonus", self.bonus, ("printed", "proof"))
+        _checks.real("noise_multiplier", self.noise_multiplier, above=0.0)
+        _checks.real("bonus_multiplier", self.bonus_multiplier, at_least=0.0)
+
+    def counter_epsilon(self, n_items: int) -> float:
+        """The privacy parameter of each item's counter, epsilon / (L noise_multiplier)."""
+        return self.epsilon / (n_items * self.noise_multiplier)
+
+    def width(self, n_items: int, horizon: int) -> tuple[float, bool]:
+        """The factor of ``log t / T`` in the index, and whether it is still to be multiplied by log(max(T, 2))^1.5."""
+        width = self.bonus_multiplier * 3.0 * self.c1 * n_items / self.epsilon
+        if self.bonus == "proof":
+            return width, True
+        return width * math.log(horizon) ** 1.5, False
+
+    def effective_epsilon(self, list_length: int) -> float:
+        """epsilon / noise_multiplier: all L counters together, as the text accounts for them (Theorem 1)."""
+        return self.epsilon / self.noise_multiplier
+
+    def learner(self, n_items: int, list_length: int, horizon: int) -> HybridLearner:
+        return HybridLearner(n_items, list_length, self.counter_epsilon(n_items), *self.width(n_items, horizon))
+
+    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> HybridKernel:
+        n_items = means.size
+        return HybridKernel(means, list_length, self.counter_epsilon(n_items), *self.width(n_items, horizon))
+
+
+class HybridLearner:
+    """Show the K largest indices; learn from the counters' releases. A message holds those of the examined items."""
+
+    def __init__(self, n_items: int, list_length: int, epsilon: float, width: float, own_log: bool) -> None:
+        self.list_length = list_length
+        self.width = width
+        self.own_log = own_log
+        self.counters = [HybridMechanism(epsilon=epsilon) for _ in range(n_items)]
+        self.counts = np.zeros(n_items, dtype=np.int64)
+        self.initial = np.zeros(n_items)
+        self.sums = np.zeros(n_items)
+
+    def initialise(self, weights: np.ndarray) -> None:
+        self.counts += 1
+        self.initial += weights
+        self.sums += weights
+
+    def recommend(self, t: int) -> np.ndarray:
+        width = self.width * np.log(np.maximum(self.counts, 2)) ** 1.5 if self.own_log else self.width
+        bonus = np.sqrt(1.5 * np.log(t) / self.counts) + width * np.log(t) / self.counts
+        return np.argsort(-(self.sums / self.counts + bonus), kind="stable")[: self.list_length]
+
+    def privatize(self, items: np.ndarray, click: int, rng: np.random.Generator) -> np.ndarray:
+        """Insert the examined positions' clicks into their items' counters; return the private sums."""
+        releases = []
+        for position, item in enumerate(items[:click], start=1):
+            self.counters[item].add(float(click == position), rng)
+            releases.append(self.counters[item].release())
+        return np.array(releases)
+
+    def update(self, items: np.ndarray, message: np.ndarray) -> None:
+        for item, private_sum in zip(items, message, strict=False):
+            self.counts[item] += 1
+            self.sums[item] = self.initial[item] + private_sum
+
+
+@njit(cache=True, nogil=True)
+def insert(rng, value, half, e, n, levels, pending, released, exact, totals):
+    """HybridMechanism.add and release for the n-th item of counter e; ``half`` is epsilon / 2. Returns the private sum.
+
+    ``totals[e, level]`` is the noisy sum over the binary mechanism's levels from ``level`` up, when that level was set.
+    """
+    pending[e] += value
+    if n & (n - 1) == 0:
+        released[e] += pending[e] + draw_noise(rng, 1, 1.0 / half)
+        pending[e] = 0.0
+        levels[e] += n > 1
+        return released[e]
+    level = 0
+    while n >> level & 1 == 0:
+        value += exact[e, level]
+        level += 1
+    exact[e, level] = value
+    above = level + 1
+    while n >> above & 1 == 0:
+        above += 1
+    total = value + draw_noise(rng, 1, levels[e] / half)
+    if above < levels[e]:  # the top bit of n itself is the block's
+        total = totals[e, above] + total
+    totals[e, level] = total
+    return released[e] + total
+
+
+@njit(cache=True, nogil=True)
+def _advance(
+    rng, logs, means, best_unclicked, half, width, own_log,
+    counts, initial, mean, root, slope, levels, pending, released, exact, totals, chosen,
+):  # fmt: skip
+    n_items = means.size
+    length = chosen.size
+    upper = np.empty(n_items)
+    regret = 0.0
+    for log_t in logs:
+        by_root = math.sqrt(1.5 * log_t)
+        for e in range(n_items):
+            upper[e] = mean[e] + by_root * root[e] + log_t * slope[e]
+        top_k(upper, chosen)
+        regret += list_regret(chosen, means, best_unclicked)
+        click = cascade(chosen, means, rng.random())
+        for k in range(min(click, length)):
+            e = chosen[k]
+            value = 1.0 if k + 1 == click else 0.0
+            private_sum = insert(rng, value, half, e, counts[e], levels, pending, released, exact, totals)
+            counts[e] += 1
+            inverse = 1.0 / counts[e]
+            root[e] = math.sqrt(inverse)
+            slope[e] = width * inverse
+            if own_log:
+                slope[e] *= math.log(max(counts[e], 2)) ** 1.5
+            mean[e] = (initial[e] + private_sum) * inverse
+    return regret
+
+
+class HybridKernel:
+    """The compiled twin of `HybridLearner`: same draws, same decisions."""
+
+    def __init__(self, means: np.ndarray, list_length: int, epsilon: float, width: float, own_log: bool) -> None:
+        n_items = means.size
+        self.means = means
+        self.best_unclicked = list_regret(np.argsort(-means)[:list_length], means, 0.0)
+        self.settings = (epsilon / 2, width, own_log)
+        self.counts = np.ones(n_items, dtype=np.int64)  # the raw observation; the counter holds one item fewer
+        self.initial = np.zeros(n_items)
+        self.mean = np.zeros(n_items)
+        self.root = np.ones(n_items)
+        self.slope = np.full(n_items, width * (math.log(2.0) ** 1.5 if own_log else 1.0))
+        self.counters = (
+            np.zeros(n_items, dtype=np.int64), np.zeros(n_items), np.zeros(n_items),
+            np.zeros((n_items, _LEVELS)), np.zeros((n_items, _LEVELS)),
+        )  # fmt: skip
+        self.chosen = np.arange(list_length)
+
+    def initialise(self, weights: np.ndarray) -> None:
+        self.initial += weights
+        self.mean += weights
+
+    def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
+        """Play rounds ``start <= t < stop``; return their summed expected regret."""
+        return sum(self._advance(rng, logs) for logs in log_rounds(start, stop))
+
+    def _advance(self, rng: np.random.Generator, logs: np.ndarray) -> float:
+        return _advance(
+            rng, logs, self.means, self.best_unclicked, *self.settings,
+            self.counts, self.initial, self.mean, self.root, self.slope, *self.counters, self.chosen,
+        )  # fmt: skip
