@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dpregret.cascading import (
     CascadeProblem,
+    CascadeUCB1,
     ClickObservationDP,
     ClickPositionLDP,
     FirstPositionDP,
@@ -17,9 +18,11 @@ from dpregret.cascading import (
     kveton_problem,
     simulate,
 )
+from dpregret.cascading.audit import lists
 from dpregret.cascading.click_position import debiased_click
 from dpregret.cascading.first_position_kernels import arrange
 from dpregret.cascading.kl_index import kl_slope, kl_upper
+from dpregret.cascading.list_sequences import list_sequences
 from dpregret.cascading.lower_bounds import bernoulli_kl
 from dpregret.privacy.discrete import RandomizedResponse
 
@@ -63,7 +66,7 @@ class Uniforms:
     ids=["K3", "K1", "extreme means"],
 )
 def test_kernel_and_plain_learner_agree_draw_for_draw(policy, problem):
-    settings = dict(horizon=1000, replicates=2, seed=7)
+    settings = dict(horizon=500, replicates=2, seed=7)
     compiled = simulate(policy, problem, backend="compiled", **settings)
     plain = simulate(policy, problem, backend="reference", **settings)
     np.testing.assert_array_equal(compiled, plain)
@@ -292,3 +295,60 @@ def test_no_user_is_observed_raw_and_the_epsilon_is_the_stated_one():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# --- the lists alone
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [FirstPositionLDP(epsilon=1), FirstPositionLDP(epsilon=1, index="kl"), ClickPositionLDP(epsilon=1)],
+    ids=name,
+)
+def test_many_compiled_runs_follow_the_exact_law_of_the_lists(policy):
+    """Chi-square-like: every sequence of lists within 5 standard errors of its exact probability, 20000 runs.
+
+    The exact law sums over all messages; at most 100 sequences, error rate below 1e-4, fixed seed.
+    """
+    users = np.array([[1, 0, 1], [0, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1]])
+    channel = policy.channel(2)
+    lowest = 1 if isinstance(policy, ClickPositionLDP) else 0
+    law = {}
+    for reports in itertools.product(range(channel.shape[1]), repeat=len(users) - 1):
+        learner, probability, shown = policy.learner(3, 2, len(users)), 1.0, []
+        for t, report in enumerate((*reports, None), start=1):
+            items = learner.recommend(t)
+            shown.append(tuple(items.tolist()))
+            if report is not None:
+                probability *= channel[click_of(users[t - 1], items) - 1, report]
+                learner.update(items, np.array([report + lowest]))
+        law[tuple(shown)] = law.get(tuple(shown), 0.0) + probability
+    assert sum(law.values()) == pytest.approx(1)
+    runs = 20_000
+    drawn = list_sequences(policy, users, list_length=2, runs=runs, rng=np.random.default_rng(1))
+    sequences, hits = np.unique(drawn.reshape(runs, -1), axis=0, return_counts=True)
+    counted = {tuple(map(tuple, s.reshape(-1, 2).tolist())): int(h) for s, h in zip(sequences, hits, strict=True)}
+    assert set(counted) <= set(law) and len(law) <= 100
+    for sequence, p in law.items():
+        assert abs(counted.get(sequence, 0) / runs - p) <= 5 * math.sqrt(p * (1 - p) / runs) + 5 / runs
+
+
+@pytest.mark.parametrize("policy", [FirstPositionDP(epsilon=1), ClickObservationDP(epsilon=1)], ids=name)
+def test_many_compiled_runs_agree_with_the_plain_learner(policy):
+    """Two samples of the last list, 4000 runs each, on the same users; every frequency within 5 standard errors."""
+    users = np.array([[1, 0, 1], [0, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1], [0, 0, 0]])
+    compiled = list_sequences(policy, users, list_length=2, runs=4000, rng=np.random.default_rng(1))[:, -1]
+    plain = lists(policy, users, list_length=2)
+    rng = np.random.default_rng(2)
+    plain = np.array([plain(rng)[-1] for _ in range(4000)])
+    for items in itertools.permutations(range(3), 2):
+        p, q = ((sample == items).all(axis=1).mean() for sample in (compiled, plain))
+        assert abs(p - q) <= 5 * math.sqrt((p * (1 - p) + q * (1 - q) + 1e-3) / 4000)
+
+
+def test_lists_of_bad_users_are_refused():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="weights must hold 0 and 1 only"):
+        list_sequences(FirstPositionLDP(epsilon=1), [[0.5, 1.0]], list_length=1, runs=1, rng=rng)
+    with pytest.raises(ValueError, match="policy must have a kernel for many runs"):
+        list_sequences(CascadeUCB1(), [[0, 1]], list_length=1, runs=1, rng=rng)

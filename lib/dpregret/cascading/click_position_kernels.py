@@ -82,49 +82,55 @@ def _dp_advance(rng, logs, means, best_unclicked, scale, displays, pending, clic
     return regret
 
 
+@njit(cache=True, nogil=True)
+def _ldp_many(rng, logs, means, best_unclicked, channel, displays, clicks, observations, chosen):
+    for r in range(len(displays)):
+        _ldp_advance(rng, logs, means, best_unclicked, channel, displays[r], clicks[r], observations[r], chosen[r])
+
+
+@njit(cache=True, nogil=True)
+def _dp_many(rng, logs, means, best_unclicked, scale, displays, pending, clicks, observations, by_root, chosen):
+    for r in range(len(displays)):
+        _dp_advance(
+            rng, logs, means, best_unclicked, scale,
+            displays[r], pending[r], clicks[r], observations[r], by_root[r], chosen[r],
+        )  # fmt: skip
+
+
 class _Kernel:
-    """What the two kernels share; ``advance`` plays the rounds ``start <= t < stop``."""
+    """What the two kernels share (see `dpregret.cascading.first_position_kernels`); ``items`` is the list shown."""
 
     def __init__(self, means: np.ndarray, list_length: int) -> None:
         self.means = means
         self.displays = np.zeros(means.size, dtype=np.int64)
         self.clicks = np.zeros(means.size)
         self.observations = np.zeros(means.size)
-        self.chosen = np.arange(list_length)
+        self.items = np.arange(list_length)
         self.best_unclicked = list_regret(np.argsort(-means)[:list_length], means, 0.0)
 
     def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
-        return sum(self._advance(rng, logs) for logs in log_rounds(start, stop))
-
-    def _advance(self, rng: np.random.Generator, logs: np.ndarray) -> float:
-        raise NotImplementedError
+        common = (self.means, self.best_unclicked, *self.settings, *self.state)
+        return sum(self.play(rng, logs, *common) for logs in log_rounds(start, stop))
 
 
 class ClickPositionLDPKernel(_Kernel):
     """LDP-C."""
 
+    play, play_many = staticmethod(_ldp_advance), staticmethod(_ldp_many)
+
     def __init__(self, means: np.ndarray, list_length: int, response: RandomizedResponse) -> None:
         super().__init__(means, list_length)
-        self.channel = (response.truth_probability, response.lie_probability, response.contrast)
-
-    def _advance(self, rng: np.random.Generator, logs: np.ndarray) -> float:
-        return _ldp_advance(
-            rng, logs, self.means, self.best_unclicked, self.channel,
-            self.displays, self.clicks, self.observations, self.chosen,
-        )  # fmt: skip
+        self.settings = ((response.truth_probability, response.lie_probability, response.contrast),)
+        self.state = (self.displays, self.clicks, self.observations, self.items)
 
 
 class ClickObservationDPKernel(_Kernel):
     """DP-CO."""
 
+    play, play_many = staticmethod(_dp_advance), staticmethod(_dp_many)
+
     def __init__(self, means: np.ndarray, list_length: int, epsilon: float) -> None:
         super().__init__(means, list_length)
-        self.scale = (list_length + 1) / epsilon
-        self.pending = np.zeros((means.size, 2))
-        self.by_root = np.zeros(means.size)
-
-    def _advance(self, rng: np.random.Generator, logs: np.ndarray) -> float:
-        return _dp_advance(
-            rng, logs, self.means, self.best_unclicked, self.scale,
-            self.displays, self.pending, self.clicks, self.observations, self.by_root, self.chosen,
-        )  # fmt: skip
+        self.settings = ((list_length + 1) / epsilon,)
+        pending, by_root = np.zeros((means.size, 2)), np.zeros(means.size)
+        self.state = (self.displays, pending, self.clicks, self.observations, by_root, self.items)

@@ -42,9 +42,8 @@ def arrange(first, ranked, items):
 
 
 @njit(cache=True, nogil=True)
-def _ucb_advance(rng, logs, means, best_unclicked, by_mean, truth, counts, ones, mean, root, chosen, best):
+def _ucb_advance(rng, logs, means, best_unclicked, by_mean, truth, counts, ones, mean, root, chosen, best, items):
     upper = np.empty(means.size)
-    items = np.empty_like(chosen)
     regret = 0.0
     for log_t in logs:
         width = math.sqrt(1.5 * log_t)
@@ -85,10 +84,24 @@ def _may_enter(log_t, least, member, upper, slope, seen):
 
 @njit(cache=True, nogil=True)
 def _kl_advance(
-    rng, logs, means, best_unclicked, by_mean, truth, counts, ones, mean, upper, slope, seen, member, chosen, best
+    rng,
+    logs,
+    means,
+    best_unclicked,
+    by_mean,
+    truth,
+    counts,
+    ones,
+    mean,
+    upper,
+    slope,
+    seen,
+    member,
+    chosen,
+    best,
+    items,
 ):
     """Indices are computed late: an old one is a lower bound, as they rise with t, and its tangent an upper bound."""
-    items = np.empty_like(chosen)
     regret = 0.0
     for log_t in logs:
         least = np.inf
@@ -125,10 +138,23 @@ def _kl_advance(
 
 @njit(cache=True, nogil=True)
 def _dp_advance(
-    rng, logs, means, best_unclicked, by_mean, epsilon, counts, pending, released, mean, root, inverse, chosen, best
+    rng,
+    logs,
+    means,
+    best_unclicked,
+    by_mean,
+    epsilon,
+    counts,
+    pending,
+    released,
+    mean,
+    root,
+    inverse,
+    chosen,
+    best,
+    items,
 ):
     upper = np.empty(means.size)
-    items = np.empty_like(chosen)
     regret = 0.0
     for log_t in logs:
         root_log = math.sqrt(log_t)
@@ -155,8 +181,59 @@ def _dp_advance(
     return regret
 
 
+@njit(cache=True, nogil=True)
+def _ucb_many(rng, logs, means, best_unclicked, by_mean, truth, counts, ones, mean, root, chosen, best, items):
+    for r in range(len(counts)):
+        _ucb_advance(
+            rng, logs, means, best_unclicked, by_mean, truth,
+            counts[r], ones[r], mean[r], root[r], chosen[r], best[r], items[r],
+        )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _kl_many(
+    rng,
+    logs,
+    means,
+    best_unclicked,
+    by_mean,
+    truth,
+    counts,
+    ones,
+    mean,
+    upper,
+    slope,
+    seen,
+    member,
+    chosen,
+    best,
+    items,
+):
+    for r in range(len(counts)):
+        _kl_advance(
+            rng, logs, means, best_unclicked, by_mean, truth,
+            counts[r], ones[r], mean[r], upper[r], slope[r], seen[r], member[r], chosen[r], best[r], items[r],
+        )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _dp_many(
+    rng, logs, means, best_unclicked, by_mean, epsilon,
+    counts, pending, released, mean, root, inverse, chosen, best, items,
+):  # fmt: skip
+    for r in range(len(counts)):
+        _dp_advance(
+            rng, logs, means, best_unclicked, by_mean, epsilon,
+            counts[r], pending[r], released[r], mean[r], root[r], inverse[r], chosen[r], best[r], items[r],
+        )  # fmt: skip
+
+
 class _Kernel:
-    """What the two kernels share; ``advance`` plays the rounds ``start <= t < stop``."""
+    """What the two kernels share; ``advance`` plays the rounds ``start <= t < stop``.
+
+    ``play`` is a compiled function of a generator, the logarithms of the rounds, the means, the best list's probability
+    of no click, ``settings`` and ``state``; ``play_many`` is the same for states with an axis of runs first.
+    """
 
     def __init__(self, means: np.ndarray, list_length: int, fill: str) -> None:
         self.means = means
@@ -164,15 +241,14 @@ class _Kernel:
         self.counts = np.zeros(means.size, dtype=np.int64)
         self.mean = np.full(means.size, np.inf)  # an item never observed comes first
         self.root = np.zeros(means.size)
-        self.chosen = np.arange(list_length)
+        self.chosen = np.arange(list_length)  # the candidates
         self.best = np.arange(list_length)
+        self.items = np.arange(list_length)  # the list shown
         self.best_unclicked = list_regret(np.argsort(-means)[:list_length], means, 0.0)
 
     def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
-        return sum(self._advance(rng, logs) for logs in log_rounds(start, stop))
-
-    def _advance(self, rng: np.random.Generator, logs: np.ndarray) -> float:
-        raise NotImplementedError
+        common = (self.means, self.best_unclicked, *self.settings, *self.state)
+        return sum(self.play(rng, logs, *common) for logs in log_rounds(start, stop))
 
 
 class FirstPositionLDPKernel(_Kernel):
@@ -180,33 +256,28 @@ class FirstPositionLDPKernel(_Kernel):
 
     def __init__(self, means, list_length, fill, index, response) -> None:
         super().__init__(means, list_length, fill)
-        self.index = index
-        self.truth = response.truth_probability
+        self.settings = (self.by_mean, response.truth_probability)
         self.ones = np.zeros(means.size, dtype=np.int64)
-        self.upper = np.full(means.size, np.inf)
-        self.slope = np.zeros(means.size)
-        self.seen = np.zeros(means.size)
-        self.member = np.arange(means.size) < list_length
-
-    def _advance(self, rng: np.random.Generator, logs: np.ndarray) -> float:
-        common = rng, logs, self.means, self.best_unclicked, self.by_mean, self.truth, self.counts, self.ones, self.mean
-        if self.index == "kl":
-            return _kl_advance(*common, self.upper, self.slope, self.seen, self.member, self.chosen, self.best)
-        return _ucb_advance(*common, self.root, self.chosen, self.best)
+        common = (self.counts, self.ones, self.mean)
+        lists = (self.chosen, self.best, self.items)
+        if index == "kl":
+            self.play, self.play_many = _kl_advance, _kl_many
+            upper, slope, seen = np.full(means.size, np.inf), np.zeros(means.size), np.zeros(means.size)
+            self.state = (*common, upper, slope, seen, np.arange(means.size) < list_length, *lists)
+        else:
+            self.play, self.play_many = _ucb_advance, _ucb_many
+            self.state = (*common, self.root, *lists)
 
 
 class FirstPositionDPKernel(_Kernel):
     """DP-F and DP-FX."""
 
+    play, play_many = staticmethod(_dp_advance), staticmethod(_dp_many)
+
     def __init__(self, means, list_length, fill, epsilon) -> None:
         super().__init__(means, list_length, fill)
-        self.epsilon = epsilon
-        self.pending = np.zeros(means.size)
-        self.released = np.zeros(means.size)
-        self.inverse = np.zeros(means.size)
-
-    def _advance(self, rng: np.random.Generator, logs: np.ndarray) -> float:
-        return _dp_advance(
-            rng, logs, self.means, self.best_unclicked, self.by_mean, self.epsilon,
-            self.counts, self.pending, self.released, self.mean, self.root, self.inverse, self.chosen, self.best,
+        self.settings = (self.by_mean, epsilon)
+        pending, released, inverse = np.zeros(means.size), np.zeros(means.size), np.zeros(means.size)
+        self.state = (
+            self.counts, pending, released, self.mean, self.root, inverse, self.chosen, self.best, self.items,
         )  # fmt: skip
