@@ -72,7 +72,17 @@ class Probe(NamedTuple):
     after: np.ndarray
 
 
-def probe(policy, *, n_items: int, list_length: int, round: int, attracted: bool, runs: int, rng) -> Probe:
+def probe(
+    policy,
+    *,
+    n_items: int,
+    list_length: int,
+    round: int,
+    attracted: bool,
+    runs: int,
+    rng: np.random.Generator,
+    horizon: int | None = None,
+) -> Probe:
     """Compiled runs of the database in which nobody is attracted by anything, but for the user of round ``round``.
 
     That user is attracted by every item (and so clicks position 1, whatever is shown) or by none. User 0, where a
@@ -87,16 +97,19 @@ def probe(policy, *, n_items: int, list_length: int, round: int, attracted: bool
         t0 >= 1.
     attracted : bool
         Whether the user of round t0 is attracted by every item.
+    horizon : int, optional
+        The horizon that the policy is told, at least t0 + 1, which is the default.
     """
     n_items = _checks.integer("n_items", n_items, at_least=1)
     list_length = _checks.integer("list_length", list_length, at_least=1, at_most=n_items)
     t0 = _checks.integer("round", round, at_least=1)
     runs = _checks.integer("runs", runs, at_least=1)
+    horizon = t0 + 1 if horizon is None else _checks.integer("horizon", horizon, at_least=t0 + 1)
     first = _initial(policy, None, n_items, list_length)
     before, after = (np.empty((runs, list_length), dtype=np.int64) for _ in range(2))
     counts = np.empty((runs, n_items), dtype=np.int64)
     for run in range(runs):
-        kernel = policy.kernel(np.zeros(n_items), list_length, t0 + 1)
+        kernel = policy.kernel(np.zeros(n_items), list_length, horizon)
         if first is not None:
             kernel.initialise(first)
         kernel.advance(rng, 1, t0)
