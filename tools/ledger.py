@@ -162,7 +162,7 @@ def ledger(papers: dict[str, Register], found: Found) -> str:
                 evidence = f"*{check}:* {plain('; '.join(filter(None, numbers)))}"
                 rows.append([*first, word, f"{evidence} ({link('notebook', f'notebooks/{name}', '.ipynb')})"])
                 first = ["", ""]
-        parts.append(table(["Item", "Claim", "Verdict", "Evidence"], rows, "ledger", "13 36 19 32"))
+        parts.append(table(["Item", "Claim", "Verdict", "Evidence"], rows, "ledger", "11 31 18 40"))
     return "\n".join(parts)
 
 
