@@ -256,7 +256,7 @@ def test_order_events_by_hand():
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: type(policy).__name__)
-@pytest.mark.parametrize("n_items, length, t0", [(3, 2, 3), (20, 4, 10), (8, 3, 40)])
+@pytest.mark.parametrize("n_items, length, t0", [(4, 2, 5), (20, 4, 10), (8, 3, 40)])
 def test_a_click_at_position_1_excludes_the_order_events(policy, n_items, length, t0):
     """Certain under one database; frequent under the other (each policy, each size: at least 2 of 300 runs)."""
     hits = {}
