@@ -120,7 +120,7 @@ class HybridLearner:
             self.sums[item] = self.initial[item] + private_sum
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")  # a call would count references to every array
 def insert(rng, value, half, e, n, levels, pending, released, exact, totals):
     """HybridMechanism.add and release for the n-th item of counter e; ``half`` is epsilon / 2. Returns the private sum.
 
