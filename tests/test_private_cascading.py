@@ -272,6 +272,24 @@ def test_widths_as_in_the_text():
     )
 
 
+def test_regret_bounds_as_in_the_text():
+    problem, horizon = CascadeProblem([0.5, 0.4, 0.3, 0.1], 2), 1000
+    coth, log_t, tail = 1 / math.tanh(0.25), math.log(1000), 4 * math.pi**2 / 3
+    for fill, constant in (("index", 12), ("mean", 48)):
+        bound = FirstPositionLDP(epsilon=0.5, fill=fill).regret_bound(problem, horizon=horizon)
+        assert bound == pytest.approx(constant * 4 * 2 * coth**2 / 0.1 * log_t + 4 + tail)
+    for fill, a, b, c in (("index", 96, 72, 3 / 2), ("mean", 384, 144, 3 / 4)):
+        for epsilon in (0.1, 0.5):
+            bound = FirstPositionDP(epsilon=epsilon, fill=fill).regret_bound(problem, horizon=horizon)
+            spread = max(0.0, math.log(min(c * 0.4 / epsilon, 0.4 / 0.1)))
+            slope = a / 0.1 + b / epsilon * (1 + spread)
+            assert bound == pytest.approx(4 * 2 * log_t * slope + 4 + 2 * tail)
+    with pytest.raises(ValueError, match="index must be one of 'ucb'"):
+        FirstPositionLDP(epsilon=1, index="kl").regret_bound(problem, horizon=10)
+    with pytest.raises(ValueError, match="problem must have K < L"):
+        FirstPositionDP(epsilon=1).regret_bound(CascadeProblem([0.5, 0.3], 2), horizon=10)
+
+
 def test_no_user_is_observed_raw_and_the_epsilon_is_the_stated_one():
     for policy in POLICIES:
         assert policy.initial_observation is False

@@ -21,6 +21,7 @@ from dpregret import _checks
 from dpregret.cascading.first_position_kernels import FirstPositionDPKernel, FirstPositionLDPKernel
 from dpregret.cascading.kl_index import kl_upper
 from dpregret.cascading.learner import Noise
+from dpregret.cascading.model import CascadeProblem
 from dpregret.privacy.discrete import RandomizedResponse
 
 __all__ = ["FirstPositionDP", "FirstPositionLDP"]
@@ -176,6 +177,20 @@ class FirstPositionLDP:
     def effective_epsilon(self, list_length: int) -> float:
         return self.epsilon
 
+    def regret_bound(self, problem: CascadeProblem, *, horizon: float) -> float:
+        """The bound of the theorem, for ``index="ucb"``.
+
+        Raises
+        ------
+        ValueError
+            For ``index="kl"``, a horizon below 1, or a problem with K = L or tied means.
+        """
+        _checks.choice("index", self.index, ("ucb",))
+        gap, log_t = _smallest_gap(problem), math.log(_checks.real("horizon", horizon, at_least=1.0))
+        constant = 12.0 if self.fill == "index" else 48.0
+        slope = constant * problem.n_items * problem.list_length / math.tanh(self.epsilon / 2) ** 2 / gap
+        return slope * log_t + problem.n_items * (1 + math.pi**2 / 3)
+
 
 @dataclass(frozen=True, kw_only=True)
 class FirstPositionDP:
@@ -210,3 +225,25 @@ class FirstPositionDP:
 
     def effective_epsilon(self, list_length: int) -> float:
         return self.epsilon
+
+    def regret_bound(self, problem: CascadeProblem, *, horizon: float) -> float:
+        """The bound of the theorem.
+
+        Raises
+        ------
+        ValueError
+            For a horizon below 2, or a problem with K = L or tied means.
+        """
+        smallest, largest = _smallest_gap(problem), float(problem.gaps.max())
+        log_t = math.log(_checks.real("horizon", horizon, at_least=2.0))
+        samples, noise = (96.0, 72.0) if self.fill == "index" else (384.0, 144.0)
+        spread = min(108.0 / noise * largest / self.epsilon, largest / smallest)
+        slope = samples / smallest + noise / self.epsilon * (1.0 + max(0.0, math.log(spread)))
+        return problem.n_items * (problem.list_length * slope * log_t + 1 + 2 * math.pi**2 / 3)
+
+
+def _smallest_gap(problem: CascadeProblem) -> float:
+    gap = problem.minimal_gap
+    if not 0 < gap < math.inf:
+        raise ValueError(f"problem must have K < L and a unique optimal list, got the smallest gap {gap!r}")
+    return gap
