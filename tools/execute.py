@@ -113,11 +113,11 @@ def run(name: str, parameters: dict[str, object], target: Path, folder: Path = n
     return time.perf_counter() - start, failure
 
 
-def write_back(name: str) -> None:
+def write_back(name: str, executed: Path) -> None:
     """Replace the committed notebook by its executed form."""
     path = notebooks.FOLDER / f"{name}.ipynb"
     fresh = path.with_suffix(".ipynb.new")
-    fresh.write_text(notebooks.normal_form(notebooks.read(name, EXECUTED)), encoding="utf-8")
+    fresh.write_text(notebooks.normal_form(notebooks.read(name, executed)), encoding="utf-8")
     os.replace(fresh, path)
 
 
@@ -138,11 +138,16 @@ def main() -> int:
         print(f"refused: {error}", file=sys.stderr)
         return 2
 
-    shutil.rmtree(EXECUTED, ignore_errors=True)
-    shutil.rmtree(FIGURES, ignore_errors=True)
+    executed, figures = EXECUTED, FIGURES
+    if options.in_place:  # a place of its own: what another run left is not taken for this one's
+        executed = ROOT / "_build" / f"in-place-{os.getpid()}"
+        figures = executed / "figures"
+        os.environ["DPREGRET_FIGURES"] = str(figures)
+    shutil.rmtree(executed, ignore_errors=True)
+    shutil.rmtree(figures, ignore_errors=True)
     failures = {}
     with ProcessPoolExecutor(max_workers=options.workers) as pool, tqdm(total=len(todo), unit="notebook") as bar:
-        jobs = {pool.submit(run, name, todo[name], EXECUTED / f"{name}.ipynb"): name for name in todo}
+        jobs = {pool.submit(run, name, todo[name], executed / f"{name}.ipynb"): name for name in todo}
         for job in as_completed(jobs):
             name = jobs[job]
             seconds, failure = job.result()
@@ -151,7 +156,7 @@ def main() -> int:
             if failure:
                 failures[name] = failure
             elif options.in_place:
-                write_back(name)
+                write_back(name, executed)
     for name, failure in failures.items():
         print(f"\n--- {name}\n{failure}", file=sys.stderr)
     if failures:
@@ -161,8 +166,9 @@ def main() -> int:
         if not options.notebook:
             shutil.rmtree(REFERENCE, ignore_errors=True)
         REFERENCE.mkdir(parents=True, exist_ok=True)
-        for path in sorted(FIGURES.glob("*.csv")):
+        for path in sorted(figures.glob("*.csv")):
             shutil.copy(path, REFERENCE / path.name)
+        shutil.rmtree(executed)
     return 0
 
 
