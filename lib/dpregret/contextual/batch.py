@@ -1,0 +1,141 @@
+"""What an epoch's users send, in total: the data of the oracles, aggregated exactly.
+
+All users of an epoch are independent and of one law, given the earlier epochs. An oracle needs sums over users only,
+and asks for them with `Batch.bit_sums`, `record_sums`, ... each call taking users that no earlier call has taken. The
+sums are drawn in one step, with the law of the sum of every single message; see
+:mod:`dpregret.simulation.sums` for the range of numbers of users. `dpregret.contextual.per_user` draws every message.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpregret import _checks
+from dpregret.contextual.model import ContextualProblem, unit_norms
+from dpregret.simulation import sums
+
+
+class Batch:
+    r"""The users of one epoch, as seen by the A oracles of Algorithm 1 of [Li2024]_.
+
+    A user has record ``(features[i], actions[i], y)`` with probability ``probabilities[i]``, y in {-1, +1} of mean
+    ``means[i]``; the oracles of the other actions get the empty record, and all of them with the probability left over.
+    One action's oracle, Definition 3.1, is the case of a single label in ``actions``. The oracles of all actions are
+    fitted together because a user's record goes to exactly one of them.
+
+    Parameters
+    ----------
+    features : array (m, d)
+        Feature vectors, norm at most 1. Rows of probability 0 are queries: bands are reported there.
+    actions : array (m,) of int
+        The action of each row, 0..A-1.
+    probabilities : array (m,)
+        Non-negative, sum at most 1.
+    means : array (m,)
+        Expected rewards, in [-1, 1].
+    users : int
+        Number of users of the epoch.
+    horizon : float, optional
+        T of the whole run, which sets the partition's constants; the number of users by default.
+    """
+
+    def __init__(self, features, actions, probabilities, means, users: int, *, horizon: float | None = None) -> None:
+        self.features = _checks.array("features", features, ndim=2)
+        unit_norms("features", self.features)
+        self.actions = np.asarray(actions, dtype=np.int64)
+        self.probabilities = _checks.array("probabilities", probabilities, ndim=1, at_least=0.0, at_most=1.0 + 1e-9)
+        self.means = _checks.array("means", means, ndim=1, at_least=-1.0, at_most=1.0)
+        shapes = {len(self.features), len(self.actions), len(self.probabilities), len(self.means)}
+        if len(shapes) != 1 or self.actions.ndim != 1 or self.actions.min(initial=0) < 0:
+            raise ValueError("features, actions (>= 0), probabilities and means must have one length")
+        if self.probabilities.sum() > 1 + 1e-9:
+            raise ValueError(f"probabilities must have sum at most 1, got {float(self.probabilities.sum())!r}")
+        self.n = _checks.integer("users", users, at_least=0)
+        self.horizon = _checks.real("horizon", max(self.n, 2) if horizon is None else horizon, at_least=2.0)
+        self.users_left = self.n
+        self._cells()
+
+    def _cells(self) -> None:
+        """Cells (row, reward) of positive probability, and a last one for the empty record where it has a mass."""
+        mass = (self.probabilities[:, None] * np.stack([1 + self.means, 1 - self.means], axis=1) / 2).ravel()
+        self._cell = np.flatnonzero(mass > 0)
+        rest = 1 - mass.sum()
+        self._law = np.append(mass[self._cell], rest) if rest > 1e-9 else mass[self._cell]
+        self._law = self._law / self._law.sum() if self._law.size else np.ones(1)
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return self.features.shape[1]
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions, each with an oracle of its own."""
+        return int(self.actions.max(initial=0)) + 1
+
+    def take(self, users: int) -> int:
+        """Mark users as used; each user sends one message."""
+        if users > self.users_left:
+            raise ValueError(f"users must be at most the {self.users_left} left in the epoch, got {users!r}")
+        self.users_left -= users
+        return users
+
+    def counts(self, rng: np.random.Generator, users: int, groups: int = 1) -> np.ndarray:
+        """Numbers of users by group, row and reward (+1, -1) among ``groups * users`` fresh users: (groups, m, 2)."""
+        self.take(groups * users)
+        out = np.zeros((groups, 2 * len(self.features)))
+        if users <= 1e12:
+            drawn = rng.multinomial(users, self._law, size=groups)
+        else:
+            drawn = np.array([sums.multinomial(rng, users, self._law) for _ in range(groups)])
+        out[:, self._cell] = drawn[:, : len(self._cell)]
+        return out.reshape(groups, len(self.features), 2)
+
+    def bit_sums(self, rng, users: int, values: np.ndarray, slots: np.ndarray, n_slots: int, bias: float) -> np.ndarray:
+        """Sums of one-bit messages: each user sends one bit in {-1, +1} for every slot.
+
+        Parameters
+        ----------
+        users : int
+            Users of each of the G groups, all fresh.
+        values : array (G, m, 2)
+            What group g's users report, in [-1, 1], by row and reward (+1, -1).
+        slots : array (m,) of int
+            The slot of each row; -1 for none.
+        n_slots : int
+            Number of slots B.
+        bias : float
+            The bit of the user's own slot is +1 with probability ``(1 + bias * value) / 2``, the others with 1/2.
+
+        Returns
+        -------
+        array (G, B)
+        """
+        counts = self.counts(rng, users, len(values))
+        own = sums.signed_sum(rng, counts, bias * values)
+        member = (slots[:, None] == np.arange(n_slots)).astype(float)
+        others = users - counts.sum(axis=2) @ member
+        return own.sum(axis=2) @ member + sums.signed_sum(rng, np.maximum(others, 0.0), 0.0)
+
+    def record_sums(self, rng, users: int, values: np.ndarray, slots: np.ndarray, n_slots: int) -> np.ndarray:
+        """Sums over fresh users of what is to be released, before noise: values (m, 2, S) by slot, (B, S)."""
+        counts = self.counts(rng, users)[0]
+        member = (slots[:, None] == np.arange(n_slots)).astype(float)
+        return member.T @ (counts[:, :, None] * values).sum(axis=1)
+
+    def laplace_sums(self, rng, users: int, scale: np.ndarray) -> np.ndarray:
+        """Sums of the users' independent Laplace noises of the given scales, one for each entry."""
+        return np.asarray(sums.laplace_sum(rng, users, scale))
+
+    def wishart_sums(self, rng, users: int, n_slots: int, degrees: int, scale: float) -> np.ndarray:
+        """Sums of the users' centred Wishart noises ``W_d(degrees, scale I) - degrees scale I``: (B, d, d)."""
+        return sums.wishart_sum(
+            rng, np.full(n_slots, float(users)), degrees, scale * np.eye(self.dimension), centred=True
+        )
+
+
+def offline_batch(problem: ContextualProblem, users: int, *, action: int = 1, horizon: float | None = None) -> Batch:
+    """Users who all play one action: the offline regression setting of Section 2 of [Li2024]_."""
+    action = _checks.integer("action", action, at_least=0, at_most=problem.n_actions - 1)
+    law, means = problem.context_probabilities, problem.mean_rewards[:, action]
+    return Batch(problem.features[:, action], np.zeros(len(law)), law, means, users, horizon=horizon)

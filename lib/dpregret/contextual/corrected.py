@@ -1,0 +1,245 @@
+r"""A locally private LPLR oracle: the corrected form of Algorithms 2 to 6 of [Li2024].
+
+Write w for what is left of a vector in coordinates of the complement of its bin's earlier directions, v = w gamma^k,
+and y_h for the reward less the prediction made so far. On a layer the users estimate, for every bin B of every action,
+
+.. math:: l_B = E[1_B\, y_h v], \qquad L_B = E[1_B\, v v^\top],
+
+without conditioning on the bin, so that no frequency is needed. (u, s) is the top eigenpair of the estimate of L, and
+t = u'l / (s gamma^-k) estimates <u, theta*>. Further users estimate e_B = E[1_B |u'v| eta(phi)], eta the band of the
+layers above. With entrywise bands w_l, W_L, w_e on the three estimates,
+
+.. math:: |u^\top w|\, |t - \langle u, \theta^* \rangle| \le |u^\top v|\,
+          \bigl(\gamma^{-k} \|W_L |u|\|_2 + w_l^\top |u| + \hat e_B + w_e\bigr) / s ,
+
+since |theta*| <= 1. A bin is active if s > 0 and ``|W_L |u|| <= s``. A vector may stop at any layer with the band
+eta + |phi_h|; the best is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpregret import _checks
+from dpregret.contextual.batch import Batch
+from dpregret.contextual.estimate import Estimate, safe_band
+from dpregret.contextual.partition import Grid, Layer, Walk, complement
+
+MECHANISMS = ("randomized_response", "laplace")
+
+
+@dataclass(frozen=True)
+class CorrectedLPLR:
+    r"""LPLR with messages that are exactly alpha-LDP under replacement of the whole record, the action included.
+
+    ``randomized_response``: the users of a layer are split, by their index alone, over the coordinates of l, of the
+    upper triangle of L, and e (from the second layer on). A user sends one bit for each (action, bin) of the layer:
+    that of the own bin is +1 with probability ``(1 + tanh(alpha/2) z) / 2``, z in [-1, 1] the coordinate scaled to its
+    range; the other bits are fair. Two records change at most two bits, by a joint factor
+    ``(1 + tanh(alpha/2)) / (1 - tanh(alpha/2)) = e^alpha``.
+
+    ``laplace``: half of a layer's users send all coordinates of l and of L for all bins with Laplace noise, alpha/2
+    for each, the other half e (from the second layer on). Sensitivities under replacement between two bins, in units
+    of gamma^-k: ``2 sqrt(D) R`` for l, ``D + 1`` for the upper triangle of L, twice the cap for e, D = d - h + 1.
+
+    R bounds |y_h|: 1 + the largest prediction that the tree can make in the bin, at most 2, since predictions are
+    clipped (faults E2, E4).
+
+    Parameters
+    ----------
+    mechanism : {"randomized_response", "laplace"}
+    width_scale : float
+        Multiplies the bands of the estimates. 1 is rigorous (Hoeffding's inequality, and that of sub-gamma variables
+        for Laplace sums); anything below is a heuristic, calibrated by measurement.
+    beta : float, optional
+        gamma = T^beta; by default 1/ln T, which gives gamma = e.
+
+    Raises
+    ------
+    ValueError
+        For an unknown mechanism, a width scale <= 0, or beta outside (0, 1/2].
+
+    Notes
+    -----
+    The union bound counts every (layer, bin, coordinate), all M^h bins of layer h, conditionally on the layers above;
+    ``delta`` is for one action and one epoch.
+    """
+
+    mechanism: str = "randomized_response"
+    width_scale: float = 1.0
+    beta: float | None = None
+
+    def __post_init__(self) -> None:
+        _checks.choice("mechanism", self.mechanism, MECHANISMS)
+        object.__setattr__(self, "width_scale", _checks.real("width_scale", self.width_scale, above=0.0))
+        if self.beta is not None:
+            object.__setattr__(self, "beta", _checks.real("beta", self.beta, above=0.0, at_most=0.5))
+
+    @property
+    def is_rigorous(self) -> bool:
+        """Whether the bands are proved; a width scale below 1 is a heuristic."""
+        return self.width_scale >= 1
+
+    def effective_epsilon(self, alpha: float) -> float:
+        """The exact privacy parameter of a user's message to all oracles of Algorithm 1 together."""
+        return _checks.real("alpha", alpha, above=0.0, at_most=1.0)
+
+    def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
+        """See :class:`~dpregret.contextual.elimination.Oracle`."""
+        grid = Grid.of(batch.horizon, self.beta)
+        sampler = _SAMPLERS[self.mechanism](batch, grid, alpha, delta, self.width_scale, rng)
+        d = batch.dimension
+        walk = Walk(batch.features, batch.actions, grid)
+        bases = np.broadcast_to(np.eye(d), (batch.n_actions, d, d))
+        reach = np.zeros(batch.n_actions)  # the largest |prediction|, and the largest eta, that a bin allows
+        doubt = np.zeros(batch.n_actions)
+        layers: list[Layer] = []
+        for h in range(1, d + 1):
+            codes = walk.codes()
+            known = np.unique(codes[(codes >= 0) & (walk.k < grid.M)])
+            if len(known) == 0:
+                break
+            parents, k = np.divmod(known, grid.M + 1)
+            walk.enter(known)
+            bases, reach, doubt = bases[parents], np.minimum(reach[parents], 1.0), np.minimum(doubt[parents], 1.0)
+            g = grid.gamma ** -k.astype(float)
+            slot = walk.bin
+            v = np.einsum("ij,ijk->ik", walk.residual, bases[slot]) / g[slot][:, None]
+            v *= (slot >= 0)[:, None]
+            l, L, width_l, width_L = sampler.moments(h, v, walk.prediction, 1 + reach, slot)
+            s, u = _top(L)
+            error_L = np.linalg.norm(np.einsum("bij,bj->bi", width_L, np.abs(u)), axis=1)
+            active = (s > 0) & (error_L <= s)
+            error = g * error_L + np.einsum("bi,bi->b", width_l, np.abs(u))
+            if h > 1:
+                error += sampler.inherited(h, np.abs(np.einsum("ij,ij->i", v, u[slot])), walk.eta, doubt, slot)
+            s = np.where(active, s, 1.0)
+            t = np.einsum("bi,bi->b", u, l) / (s * g)
+            slope = error / (s * g)
+            u_full = np.einsum("bij,bj->bi", bases, u) * active[:, None]
+            layers.append(Layer(known, parents, k, u_full, t * active, np.zeros(len(g)), slope * active, active))
+            reach, doubt = reach + np.abs(t) * g, doubt + slope * g
+            walk.advance(layers[-1])
+            if h < d:
+                bases = complement(bases, u)
+        return Estimate(lambda features, actions: _aggregate(layers, grid, features, actions), batch, layers)
+
+
+def _top(L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Top eigenpairs of symmetric matrices (B, D, D)."""
+    values, vectors = np.linalg.eigh(L)
+    return values[:, -1], vectors[:, :, -1]
+
+
+def _aggregate(layers, grid, features, actions) -> tuple[np.ndarray, np.ndarray]:
+    """The best of the bands eta + |phi_h| over the layers at which a vector may stop."""
+    walk = Walk(features, actions, grid)
+    value, width = np.zeros(len(features)), walk.norms
+    for h, layer in enumerate(layers, start=1):
+        walk.enter(layer.codes)
+        passed = walk.advance(layer)
+        left = np.zeros(len(features)) if h == features.shape[1] else walk.norms
+        better = passed & (walk.eta + left < width)
+        value, width = np.where(better, walk.prediction, value), np.where(better, walk.eta + left, width)
+    return safe_band(value, width, features)
+
+
+def triangle(dimension: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column indices of the upper triangle, diagonal included."""
+    return np.triu_indices(dimension)
+
+
+def _unfold(entries: np.ndarray, dimension: int) -> np.ndarray:
+    """Symmetric matrices (B, D, D) from their upper triangles (B, D(D+1)/2)."""
+    i, j = triangle(dimension)
+    out = np.empty((len(entries), dimension, dimension))
+    out[:, i, j] = out[:, j, i] = entries
+    return out
+
+
+class _Sampler:
+    """Common part of the two mechanisms: how users are shared out, and the logarithm of the union bound."""
+
+    def __init__(self, batch: Batch, grid: Grid, alpha: float, delta: float, width_scale: float, rng) -> None:
+        self.batch, self.alpha, self.scale, self.rng = batch, alpha, width_scale, rng
+        d = batch.dimension
+        parts = [(d - h) + (d - h) * (d - h + 1) // 2 for h in range(d)]  # coordinates of l and L in layer h + 1
+        tests = sum(grid.M ** (h + 1) * (size + (h > 0)) for h, size in enumerate(parts))
+        self.log = math.log(2 * tests / delta)
+        self.groups = sum(parts) + d - 1
+
+
+class _RandomizedResponse(_Sampler):
+    def __init__(self, *args) -> None:
+        super().__init__(*args)
+        self.users = self.batch.n // self.groups
+        self.bias = math.tanh(self.alpha / 2)
+        self.width = self.scale * math.sqrt(2 * self.log / max(self.users, 1)) / self.bias
+
+    def _means(self, values: np.ndarray, slot: np.ndarray, n_slots: int) -> np.ndarray:
+        total = self.batch.bit_sums(self.rng, self.users, values, slot, n_slots, self.bias)
+        return (total / (max(self.users, 1) * self.bias)).T
+
+    def moments(self, h, v, prediction, bound, slot):
+        m, D = v.shape
+        i, j = triangle(D)
+        factor = np.where(i == j, 1.0, 2.0)
+        values = np.empty((D + len(i), m, 2))
+        for side, y in enumerate((1.0, -1.0)):
+            values[:D, :, side] = (((y - prediction) / bound[slot])[:, None] * v).T
+        values[D:] = (factor * v[:, i] * v[:, j]).T[:, :, None]
+        means = self._means(np.clip(values, -1, 1), slot, len(bound))
+        L, width_L = means[:, D:] / factor, np.broadcast_to(self.width / factor, (len(bound), len(i)))
+        width_l = np.repeat(bound[:, None] * self.width, D, axis=1)
+        return means[:, :D] * bound[:, None], _unfold(L, D), width_l, _unfold(width_L, D)
+
+    def inherited(self, h, along, eta, cap, slot):
+        safe = np.maximum(cap, 1e-300)
+        share = np.clip(along * np.minimum(eta / safe[slot], 1.0), 0.0, 1.0)
+        values = np.repeat(share[:, None], 2, axis=1)[None]
+        return cap * (np.maximum(self._means(values, slot, len(cap))[:, 0], 0.0) + self.width)
+
+
+class _Laplace(_Sampler):
+    def __init__(self, *args) -> None:
+        super().__init__(*args)
+        self.users = self.batch.n // (2 * self.batch.dimension - 1)
+        self.log += math.log(2)  # sampling and noise are tested apart
+
+    def _means(self, values, slot, scale):
+        """Noisy means of values (m, 2, S) with the noise's scale (B, S)."""
+        total = self.batch.record_sums(self.rng, self.users, values, slot, len(scale))
+        return (total + self.batch.laplace_sums(self.rng, self.users, scale)) / max(self.users, 1)
+
+    def _width(self, bound, scale):
+        """Hoeffding for values in [-bound, bound]; a Laplace sum is sub-gamma (variance factor 2 b^2, scale b)."""
+        n = max(self.users, 1)
+        root = math.sqrt(self.log / n)
+        return self.scale * (math.sqrt(2) * bound * root + scale * (2 * root + self.log / n))
+
+    def moments(self, h, v, prediction, bound, slot):
+        m, D = v.shape
+        i, j = triangle(D)
+        values = np.empty((m, 2, D + len(i)))
+        for side, y in enumerate((1.0, -1.0)):
+            values[:, side, :D] = (y - prediction)[:, None] * v
+        values[:, :, D:] = (v[:, i] * v[:, j])[:, None, :]
+        scale = np.empty((len(bound), D + len(i)))
+        scale[:, :D] = 2 * math.sqrt(D) * bound[:, None] / (self.alpha / 2)
+        scale[:, D:] = (D + 1) / (self.alpha / 2)
+        means = self._means(values, slot, scale)
+        limits = np.where(i == j, 0.5, 0.5)  # v_i^2 lies in [0, 1], v_i v_j in [-1/2, 1/2]
+        width_l, width_L = self._width(bound[:, None], scale[:, :D]), self._width(limits, scale[:, D:])
+        return means[:, :D], _unfold(means[:, D:], D), width_l, _unfold(width_L, D)
+
+    def inherited(self, h, along, eta, cap, slot):
+        values = np.repeat((along * np.minimum(eta, cap[slot]))[:, None, None], 2, axis=1)
+        scale = (2 * np.maximum(cap, 1e-300) / self.alpha)[:, None]
+        means = self._means(values, slot, scale)[:, 0]
+        return np.maximum(means, 0.0) + self._width(cap / 2, scale[:, 0])
+
+
+_SAMPLERS = {"randomized_response": _RandomizedResponse, "laplace": _Laplace}

@@ -1,0 +1,5 @@
+from dpregret.contextual.batch import Batch
+
+
+class PerUserBatch(Batch):
+    pass
