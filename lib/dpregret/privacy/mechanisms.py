@@ -1,4 +1,5 @@
-"""Mechanisms and their exact privacy profiles: Laplace and Gaussian noise here, discrete choices in ``discrete``.
+"""Mechanisms and their exact privacy profiles: Laplace and Gaussian noise here, discrete choices in ``discrete``, the
+contextual paper's matrices in ``wishart``.
 
 Noise is drawn in floating point. The profiles are those of the real-valued mechanisms; attacks on the low-order bits of
 floating-point noise are out of scope.
@@ -15,8 +16,9 @@ from scipy.special import erfcx, ndtr, ndtri
 
 from dpregret import _checks
 from dpregret.privacy.discrete import ExponentialMechanism, PermuteAndFlip, RandomizedResponse
+from dpregret.privacy.wishart import Wishart
 
-__all__ = ["ExponentialMechanism", "Gaussian", "Laplace", "PermuteAndFlip", "RandomizedResponse"]
+__all__ = ["ExponentialMechanism", "Gaussian", "Laplace", "PermuteAndFlip", "RandomizedResponse", "Wishart"]
 
 _ROOT = {"xtol": 1e-300, "rtol": 4 * np.finfo(float).eps, "maxiter": 1000}
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
