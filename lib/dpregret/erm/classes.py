@@ -1,0 +1,128 @@
+"""Finite classes of binary classifiers, fixed before the data are seen.
+
+A class has ``predictions(X, index=None)``: the labels 0 or 1 that its K members (or the one member ``index``) give to
+the rows of X, shape (n, K) (or (n,)); and ``size(n_features)`` = K. Grids and functions must be public: a threshold taken
+from the data would leak it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpregret import _checks
+
+_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Stumps:
+    """Threshold rules on single features, both signs, and the two constants: ``K = 2 n_features n_thresholds + 2``.
+
+    Parameters
+    ----------
+    low, high : float or array (n_features,)
+        Public box of the features. Thresholds are the midpoints of ``n_thresholds`` equal cells of [low, high].
+    n_thresholds : int
+        Thresholds a feature.
+    """
+
+    low: float | np.ndarray = -1.0
+    high: float | np.ndarray = 1.0
+    n_thresholds: int = 16
+
+    def __post_init__(self) -> None:
+        low, high = (_checks.array(name, getattr(self, name)) for name in ("low", "high"))
+        if low.ndim > 1 or high.ndim > 1 or not (low < high).all():
+            raise ValueError(f"low must be < high in every feature, got {self.low!r} and {self.high!r}")
+        _checks.integer("n_thresholds", self.n_thresholds, at_least=1)
+
+    def size(self, n_features: int) -> int:
+        return 2 * n_features * self.n_thresholds + 2
+
+    def thresholds(self, n_features: int) -> np.ndarray:
+        """Shape (n_features, n_thresholds)."""
+        low, high = (np.broadcast_to(np.asarray(x, dtype=float), (n_features,)) for x in (self.low, self.high))
+        cells = (np.arange(self.n_thresholds) + 0.5) / self.n_thresholds
+        return low[:, None] + cells * (high - low)[:, None]
+
+    def predictions(self, X: np.ndarray, index: int | None = None) -> np.ndarray:
+        n, n_features = X.shape
+        grid, half = self.thresholds(n_features), n_features * self.n_thresholds
+        if index is None:
+            above = (X[:, :, None] >= grid).reshape(n, half)
+            return np.column_stack([above, ~above, np.zeros(n, bool), np.ones(n, bool)]).astype(np.int8)
+        if index >= 2 * half:
+            return np.full(n, index - 2 * half, dtype=np.int8)
+        feature, cell = divmod(index % half, self.n_thresholds)
+        return ((X[:, feature] >= grid[feature, cell]) ^ (index >= half)).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class HalfSpaces:
+    """The rules ``1{weights_j . x >= offsets_j}``: ``weights`` of shape (K, n_features), ``offsets`` of shape (K,)."""
+
+    weights: np.ndarray
+    offsets: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", _checks.array("weights", self.weights, ndim=2))
+        object.__setattr__(self, "offsets", _checks.array("offsets", self.offsets, ndim=1))
+        if len(self.weights) != len(self.offsets) or self.weights.size == 0:
+            raise ValueError(
+                f"weights and offsets must have one row each a hypothesis, at least one, got shapes "
+                f"{self.weights.shape} and {self.offsets.shape}"
+            )
+
+    @classmethod
+    def grid(cls, n_angles: int, offsets: Sequence[float]) -> HalfSpaces:
+        """Half-planes: ``n_angles`` equally spaced directions of the whole circle, each with every offset."""
+        n_angles = _checks.integer("n_angles", n_angles, at_least=1)
+        offsets = _checks.array("offsets", offsets, ndim=1)
+        angles = 2 * np.pi * np.arange(n_angles) / n_angles
+        directions = np.column_stack([np.cos(angles), np.sin(angles)])
+        return cls(np.repeat(directions, len(offsets), axis=0), np.tile(offsets, n_angles))
+
+    def size(self, n_features: int) -> int:
+        if n_features != self.weights.shape[1]:
+            raise ValueError(f"X must have {self.weights.shape[1]} features for these half-spaces, got {n_features}")
+        return len(self.offsets)
+
+    def predictions(self, X: np.ndarray, index: int | None = None) -> np.ndarray:
+        chosen = slice(None) if index is None else index
+        return (X @ self.weights[chosen].T >= self.offsets[chosen]).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class Functions:
+    """Any finite sequence of functions from X, shape (n, n_features), to labels 0 or 1, shape (n,)."""
+
+    functions: Sequence[Callable[[np.ndarray], np.ndarray]]
+
+    def __post_init__(self) -> None:
+        functions = tuple(self.functions)
+        if not functions or not all(map(callable, functions)):
+            raise ValueError(f"functions must hold at least one function and nothing else, got {self.functions!r}")
+        object.__setattr__(self, "functions", functions)
+
+    def size(self, n_features: int) -> int:
+        return len(self.functions)
+
+    def predictions(self, X: np.ndarray, index: int | None = None) -> np.ndarray:
+        if index is None:
+            return np.column_stack([self.predictions(X, i) for i in range(len(self.functions))])
+        labels = np.asarray(self.functions[index](X))
+        if labels.shape != (len(X),) or not np.isin(labels, (0, 1)).all():
+            raise ValueError(f"functions[{index}] must return {len(X)} labels 0 or 1, got {labels!r}")
+        return labels.astype(np.int8)
+
+
+def error_counts(hypotheses, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """How many of the labels ``y`` (0 or 1) each hypothesis misses, shape (K,)."""
+    counts = np.zeros(hypotheses.size(X.shape[1]), dtype=np.int64)
+    for start in range(0, len(X), _ROWS):
+        rows = slice(start, start + _ROWS)
+        counts += (hypotheses.predictions(X[rows]) != y[rows, None]).sum(axis=0)
+    return counts

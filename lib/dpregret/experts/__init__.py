@@ -1,0 +1,35 @@
+"""Prediction with expert advice under differential privacy: exponential weights, adversaries, calibration, bounds."""
+
+from dpregret.experts import adversaries, calibration, weights
+from dpregret.experts.adversaries import (
+    BernoulliExperts,
+    Callback,
+    LastActionPunishing,
+    LeaderPunishing,
+    ObliviousLosses,
+    alternating,
+)
+from dpregret.experts.calibration import (
+    exponential_weights_delta,
+    exponential_weights_epsilon,
+    exponential_weights_eta,
+)
+from dpregret.experts.game import play
+from dpregret.experts.weights import ExponentialWeights
+
+__all__ = [
+    "BernoulliExperts",
+    "Callback",
+    "ExponentialWeights",
+    "LastActionPunishing",
+    "LeaderPunishing",
+    "ObliviousLosses",
+    "adversaries",
+    "alternating",
+    "calibration",
+    "exponential_weights_delta",
+    "exponential_weights_epsilon",
+    "exponential_weights_eta",
+    "play",
+    "weights",
+]

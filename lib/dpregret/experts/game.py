@@ -1,0 +1,140 @@
+"""Play a learner against an adversary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import xarray as xr
+
+from dpregret import _checks
+from dpregret.experts import kernels
+from dpregret.experts.adversaries import Callback
+from dpregret.experts.weights import ExponentialWeights, inverse_cdf
+
+
+def play(
+    learner: ExponentialWeights,
+    adversary: object | Callable[[int, np.ndarray], np.ndarray],
+    horizon: int,
+    rng: np.random.Generator,
+    *,
+    replicates: int = 1,
+    checkpoints: Sequence[int] | None = None,
+    record_actions: bool = False,
+    backend: str = "compiled",
+) -> xr.Dataset:
+    """Play ``horizon`` rounds, ``replicates`` times.
+
+    Parameters
+    ----------
+    learner : ExponentialWeights
+    adversary : one of `dpregret.experts.adversaries`, or a function ``f(t, actions)``, taken as `Callback`
+        The losses of a round are chosen before its draw. An oblivious loss sequence is gone through once for all
+        replicates.
+    horizon : int
+        T >= 1.
+    checkpoints : increasing rounds in 1..T, optional
+        Where the sums are reported; by default at T only.
+    record_actions : bool
+        Keep all actions (replicates x T int32).
+    backend : "compiled" or "reference"
+        Both make the same draws in the same order for one replicate; a `Callback` always runs the reference loop.
+
+    Returns
+    -------
+    xarray.Dataset
+        With dims ``replicate`` and ``round``: ``played_loss`` (sum of ``l_t(a_t)``), ``expected_loss`` (sum of
+        ``mu_t = sum_j p_j l_t(j)``, p the law of the last draw), ``best_loss`` (of the best expert so far), and
+        ``regret`` = (played - best) / round, the mean regret ``R_t``; ``mean_loss_regret`` = (expected - best) / round,
+        that of the pathwise inequality. With dims ``replicate``, ``expert``: ``expert_loss`` and ``probabilities``, the
+        law of the next draw, at T. With dims ``replicate``, ``time``: ``actions``, if recorded.
+
+    Raises
+    ------
+    ValueError
+        For losses outside [0, 1] or not finite, numbers of experts that differ, a matrix with too few rounds.
+    """
+    if not isinstance(learner, ExponentialWeights):
+        raise ValueError(f"learner must be ExponentialWeights, got {learner!r}")
+    if not hasattr(adversary, "losses"):
+        adversary = Callback(adversary)
+    horizon = _checks.integer("horizon", horizon, at_least=1)
+    replicates = _checks.integer("replicates", replicates, at_least=1)
+    backend = _checks.choice("backend", backend, ("compiled", "reference"))
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
+    if adversary.n_experts not in (None, learner.n_experts):
+        raise ValueError(f"adversary must have n_experts = {learner.n_experts}, got {adversary.n_experts}")
+    if adversary.max_horizon is not None and horizon > adversary.max_horizon:
+        raise ValueError(f"horizon must be <= {adversary.max_horizon}, the rounds of the matrix, got {horizon}")
+    rounds = _rounds(checkpoints, horizon)
+
+    run = _reference if backend == "reference" or adversary.kind is None else _compiled
+    together = replicates if adversary.shared and run is _compiled else 1
+    games = [run(learner, adversary, rounds, rng, together, record_actions) for _ in range(replicates // together)]
+    played, expected, best, cumulative, actions = (np.concatenate(parts) for parts in zip(*games, strict=True))
+    data = {
+        "played_loss": (("replicate", "round"), played),
+        "expected_loss": (("replicate", "round"), expected),
+        "best_loss": (("replicate", "round"), best),
+        "regret": (("replicate", "round"), (played - best) / rounds),
+        "mean_loss_regret": (("replicate", "round"), (expected - best) / rounds),
+        "expert_loss": (("replicate", "expert"), cumulative),
+        "probabilities": (("replicate", "expert"), learner.probabilities(cumulative)),
+    }
+    if record_actions:
+        data["actions"] = (("replicate", "time"), actions)
+    return xr.Dataset(data, coords={"round": rounds})
+
+
+def _rounds(checkpoints: Sequence[int] | None, horizon: int) -> np.ndarray:
+    if checkpoints is None:
+        return np.array([horizon])
+    rounds = _checks.array("checkpoints", checkpoints, ndim=1, at_least=1, at_most=horizon)
+    if rounds.size == 0 or (rounds != np.floor(rounds)).any() or (np.diff(rounds) <= 0).any() or rounds[-1] != horizon:
+        raise ValueError(
+            f"checkpoints must be increasing integers that end at horizon = {horizon}, got {checkpoints!r}"
+        )
+    return rounds.astype(np.int64)
+
+
+def _compiled(learner, adversary, rounds, rng, replicates, record):
+    k = learner.n_experts
+    cumulative, carry, cdf, weights = np.zeros((4, k))
+    totals, played = np.zeros(2), np.zeros((2, replicates))
+    last = np.full(replicates, -1, dtype=np.int64)
+    actions = np.zeros((replicates, rounds[-1] if record else 0), dtype=np.int32)
+    table = np.ascontiguousarray(adversary.table)
+    out = np.empty((3, replicates, len(rounds)))
+    start = 1
+    for i, stop in enumerate(rounds):
+        kernels.advance(
+            rng, learner.eta, learner.batch, adversary.kind, table, start, stop + 1,
+            cumulative, carry, cdf, weights, totals, last, played, actions,
+        )  # fmt: skip
+        out[:, :, i] = played[0], np.full(replicates, totals[0]), np.full(replicates, cumulative.min())
+        start = stop + 1
+    return *out, np.tile(cumulative, (replicates, 1)), actions
+
+
+def _reference(learner, adversary, rounds, rng, replicates, record):
+    """The plain loop of one replicate."""
+    horizon = int(rounds[-1])
+    cumulative = np.zeros(learner.n_experts)
+    actions = np.zeros(horizon, dtype=np.int32)
+    out, reported = np.empty((3, 1, len(rounds))), 0
+    played = expected = 0.0
+    for t in range(1, horizon + 1):
+        losses = adversary.losses(t, actions[: t - 1], cumulative, rng)
+        if (t - 1) % learner.batch == 0:
+            weights = np.exp(-learner.eta * (cumulative - cumulative.min()))
+            action = inverse_cdf(weights, rng.random())
+        actions[t - 1] = action
+        played += losses[action]
+        expected += weights @ losses / weights.sum()
+        cumulative = cumulative + losses
+        if t == rounds[reported]:
+            out[:, 0, reported] = played, expected, cumulative.min()
+            reported += 1
+    return *out, cumulative[None, :], actions[None, :] if record else actions[None, :0]
