@@ -26,6 +26,7 @@ import numpy as np
 from dpregret import _checks
 from dpregret.contextual.batch import Batch
 from dpregret.contextual.estimate import Estimate, safe_band
+from dpregret.contextual.moments import hoeffding_width, laplace_width, record_values, triangle, unfold
 from dpregret.contextual.partition import Grid, Layer, Walk, complement
 
 MECHANISMS = ("randomized_response", "laplace")
@@ -147,19 +148,6 @@ def _aggregate(layers, grid, features, actions) -> tuple[np.ndarray, np.ndarray]
     return safe_band(value, width, features)
 
 
-def triangle(dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column indices of the upper triangle, diagonal included."""
-    return np.triu_indices(dimension)
-
-
-def _unfold(entries: np.ndarray, dimension: int) -> np.ndarray:
-    """Symmetric matrices (B, D, D) from their upper triangles (B, D(D+1)/2)."""
-    i, j = triangle(dimension)
-    out = np.empty((len(entries), dimension, dimension))
-    out[:, i, j] = out[:, j, i] = entries
-    return out
-
-
 class _Sampler:
     """Common part of the two mechanisms: how users are shared out, and the logarithm of the union bound."""
 
@@ -177,24 +165,23 @@ class _RandomizedResponse(_Sampler):
         super().__init__(*args)
         self.users = self.batch.n // self.groups
         self.bias = math.tanh(self.alpha / 2)
-        self.width = self.scale * math.sqrt(2 * self.log / max(self.users, 1)) / self.bias
+        self.width = self.scale * hoeffding_width(self.log, max(self.users, 1), 1.0) / self.bias
 
     def _means(self, values: np.ndarray, slot: np.ndarray, n_slots: int) -> np.ndarray:
         total = self.batch.bit_sums(self.rng, self.users, values, slot, n_slots, self.bias)
         return (total / (max(self.users, 1) * self.bias)).T
 
     def moments(self, h, v, prediction, bound, slot):
-        m, D = v.shape
+        D = v.shape[1]
         i, j = triangle(D)
         factor = np.where(i == j, 1.0, 2.0)
-        values = np.empty((D + len(i), m, 2))
-        for side, y in enumerate((1.0, -1.0)):
-            values[:D, :, side] = (((y - prediction) / bound[slot])[:, None] * v).T
-        values[D:] = (factor * v[:, i] * v[:, j]).T[:, :, None]
-        means = self._means(np.clip(values, -1, 1), slot, len(bound))
+        values = record_values(v, prediction)
+        values[:, :, :D] /= bound[slot][:, None, None]
+        values[:, :, D:] *= factor
+        means = self._means(np.clip(values.transpose(2, 0, 1), -1, 1), slot, len(bound))
         L, width_L = means[:, D:] / factor, np.broadcast_to(self.width / factor, (len(bound), len(i)))
         width_l = np.repeat(bound[:, None] * self.width, D, axis=1)
-        return means[:, :D] * bound[:, None], _unfold(L, D), width_l, _unfold(width_L, D)
+        return means[:, :D] * bound[:, None], unfold(L, D), width_l, unfold(width_L, D)
 
     def inherited(self, h, along, eta, cap, slot):
         safe = np.maximum(cap, 1e-300)
@@ -214,26 +201,17 @@ class _Laplace(_Sampler):
         total = self.batch.record_sums(self.rng, self.users, values, slot, len(scale))
         return (total + self.batch.laplace_sums(self.rng, self.users, scale)) / max(self.users, 1)
 
-    def _width(self, bound, scale):
-        """Hoeffding for values in [-bound, bound]; a Laplace sum is sub-gamma (variance factor 2 b^2, scale b)."""
+    def _width(self, half_range, scale):
         n = max(self.users, 1)
-        root = math.sqrt(self.log / n)
-        return self.scale * (math.sqrt(2) * bound * root + scale * (2 * root + self.log / n))
+        return self.scale * (hoeffding_width(self.log, n, half_range) + laplace_width(self.log, n, scale))
 
     def moments(self, h, v, prediction, bound, slot):
-        m, D = v.shape
-        i, j = triangle(D)
-        values = np.empty((m, 2, D + len(i)))
-        for side, y in enumerate((1.0, -1.0)):
-            values[:, side, :D] = (y - prediction)[:, None] * v
-        values[:, :, D:] = (v[:, i] * v[:, j])[:, None, :]
-        scale = np.empty((len(bound), D + len(i)))
-        scale[:, :D] = 2 * math.sqrt(D) * bound[:, None] / (self.alpha / 2)
-        scale[:, D:] = (D + 1) / (self.alpha / 2)
-        means = self._means(values, slot, scale)
-        limits = np.where(i == j, 0.5, 0.5)  # v_i^2 lies in [0, 1], v_i v_j in [-1/2, 1/2]
-        width_l, width_L = self._width(bound[:, None], scale[:, :D]), self._width(limits, scale[:, D:])
-        return means[:, :D], _unfold(means[:, D:], D), width_l, _unfold(width_L, D)
+        D = v.shape[1]
+        scale = np.full((len(bound), D + D * (D + 1) // 2), 2 * (D + 1) / self.alpha)
+        scale[:, :D] = 4 * math.sqrt(D) * bound[:, None] / self.alpha
+        means = self._means(record_values(v, prediction), slot, scale)
+        width_l, width_L = self._width(bound[:, None], scale[:, :D]), self._width(0.5, scale[:, D:])
+        return means[:, :D], unfold(means[:, D:], D), width_l, unfold(width_L, D)
 
     def inherited(self, h, along, eta, cap, slot):
         values = np.repeat((along * np.minimum(eta, cap[slot]))[:, None, None], 2, axis=1)

@@ -47,10 +47,10 @@ def paper_c(alpha: float) -> float:
 
 
 def channel_divergence(alpha: float) -> float:
-    """Largest ``KL + KL'`` of an alpha-LDP message over q^2, as q -> 0, for the pair of Theorem 2.1.
+    """kappa: the largest ``KL + KL'`` of an alpha-LDP message over q^2, as q -> 0, for the pair of Theorem 2.1.
 
     ``(e^alpha - 1)^2 max{e^-alpha, 2/(e^alpha + 2)}``: one-bit randomized response is best up to alpha = log 2, three
-    letters above. For q > 0 the divergence is at most this times ``q^2/(1 - q(1 - e^-alpha))``. Proof in the book.
+    letters above. For q > 0 each of KL and KL' is at most ``kappa q^2/2/(1 - q(1 - e^-alpha))``; proof in the book.
     """
     e = math.exp(_alpha(alpha))
     return (e - 1) ** 2 * max(1 / e, 2 / (e + 2))
@@ -67,17 +67,19 @@ def channel_divergence_lp(alpha: float, q: float) -> float:
     return float(-optimize.linprog(-gain, A_eq=rays.T, b_eq=np.ones(3), method="highs-ds").fun)
 
 
-def mean_square_bound(*, n: float, alpha: float, version: str = "proof") -> float:
+def mean_square_bound(*, n: float, alpha: float, version: str = "corrected") -> float:
     """A lower bound on the worst mean-square error of every sequentially interactive alpha-LDP estimator.
 
-    proof: ``(3/16) min(1, c/sqrt n)``, the chain of [Li2024] with the minimum that it needs (n < c^2 otherwise has no
-    instance) and the Bayes risk ``q (1 - TV)/4`` of the two parameters.
-    sharp: the same with `channel_divergence` in place of the bound of Duchi et al., maximised over q; for large n it is
-    ``1/(8 sqrt(kappa n))``, kappa the divergence.
+    All are the Bayes risk ``q (1 - TV)/4`` of the two parameters, with the minimum that Theorem 2.1 lacks.
+    paper: ``(3/16) min(1, c/sqrt n)``, with the divergence and the c of [Li2024].
+    corrected: ``(1/8) min(1, 1/(sqrt2 (e^alpha - 1) sqrt n))``, by a direct bound on the divergence (book).
+    sharp: with `channel_divergence`, maximised over q; for large n it is ``1/(8 sqrt(kappa n))``.
     """
-    version, n = _checks.choice("version", version, ("proof", "sharp")), _users("n", n)
-    if version == "proof":
+    version, n = _checks.choice("version", version, ("paper", "corrected", "sharp")), _users("n", n)
+    if version == "paper":
         return 3 / 16 * min(1.0, paper_c(alpha) / math.sqrt(n))
+    if version == "corrected":
+        return min(1.0, 1 / (math.sqrt(2 * n) * math.expm1(_alpha(alpha)))) / 8
     kappa, loss = channel_divergence(alpha), -math.expm1(-alpha)
 
     def negative(log_q: float) -> float:

@@ -112,7 +112,7 @@ def unit_norms(name: str, vectors: np.ndarray) -> None:
 def against_baseline(
     vectors: np.ndarray, law: np.ndarray, parameter: Sequence[float], family: str
 ) -> ContextualProblem:
-    """Arm 1 has the given feature in context x; arm 0 has zero (``null``) or the first coordinate alone (``shared``)."""
+    """Arm 1 has the given feature in context x; arm 0 has zero (``null``) or its first coordinate (``shared``)."""
     _checks.choice("family", family, FAMILIES)
     baseline = np.zeros_like(vectors)
     if family == "shared":

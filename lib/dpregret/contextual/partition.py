@@ -104,11 +104,12 @@ class Walk:
         place = np.minimum(np.searchsorted(known, codes), len(known) - 1)
         self.bin = np.where(known[place] == codes, place, -1)
 
-    def advance(self, layer: Layer, cap: bool = True) -> np.ndarray:
+    def advance(self, layer: Layer, fallback: bool = True) -> np.ndarray:
         """Through the bins entered: update prediction, eta and residual in active ones; the others stop.
 
-        Returns the rows that passed an active bin. With ``cap``, a prediction whose band has reached 1 starts again
-        from 0 +- 1: the reward along any projection is within [-1, 1].
+        Returns the rows that passed an active bin. With ``fallback``, predictions are clipped to [-1, 1], and one whose
+        band has reached 1 starts again from 0 +- 1: the reward along any projection is within [-1, 1]. Without, eta
+        alone is cut at 1.
         """
         passed = (self.bin >= 0) & layer.active[self.bin]
         b = self.bin[passed]
@@ -118,9 +119,10 @@ class Walk:
         prediction[passed] += along * layer.coefficient[b]
         eta[passed] += layer.offset[b] + layer.slope[b] * np.abs(along)
         residual[passed] -= along[:, None] * u
-        if cap:
-            useful = eta < 1
-            prediction, eta = np.where(useful, np.clip(prediction, -1, 1), 0.0), np.where(useful, eta, 1.0)
+        useful = eta < 1
+        eta = np.where(useful, eta, 1.0)
+        if fallback:
+            prediction = np.where(useful, np.clip(prediction, -1, 1), 0.0)
         self.residual, self.prediction, self.eta = residual, prediction, eta
         self.bin = np.where(passed, self.bin, -1)
         return passed

@@ -1,5 +1,49 @@
+"""The same batch, user by user: every record and every single message's noise is drawn (compiled loops).
+
+Only for moderate numbers of users. It has the law of `Batch`, from which it differs in the random numbers used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpregret.contextual import kernels
 from dpregret.contextual.batch import Batch
 
 
 class PerUserBatch(Batch):
-    pass
+    """`Batch` whose sums are taken over users drawn one by one."""
+
+    def counts(self, rng: np.random.Generator, users: int, groups: int = 1) -> np.ndarray:
+        """See `Batch.counts`."""
+        m = len(self.features)
+        rows = [np.bincount(self.records(rng, users) + 1, minlength=2 * m + 1)[1:] for _ in range(groups)]
+        return np.array(rows, dtype=float).reshape(groups, m, 2)
+
+    def records(self, rng: np.random.Generator, users: int) -> np.ndarray:
+        """Records of fresh users: twice the row, plus 1 for a reward of -1; -1 for an empty record."""
+        self.take(users)
+        cells = np.append(self._cell, -1)
+        return cells[kernels.draw_records(rng, users, np.cumsum(self._law))]
+
+    def bit_sums(self, rng, users, values, slots, n_slots, bias):
+        """See `Batch.bit_sums`."""
+        return np.array(
+            [kernels.add_bits(rng, self.records(rng, users), group, slots, n_slots, bias) for group in values]
+        )
+
+    def laplace_sums(self, rng, users, scale):
+        """See `Batch.laplace_sums`."""
+        total = np.zeros(np.size(scale))
+        kernels.add_laplace(rng, users, np.ravel(scale).astype(float), total)
+        return total.reshape(np.shape(scale))
+
+    def wishart_sums(self, rng, users, n_slots, degrees, scale):
+        """See `Batch.wishart_sums`."""
+        total = np.zeros((n_slots, self.dimension, self.dimension))
+        kernels.add_wishart(rng, users, degrees, scale, total)
+        return total
+
+    def input_sums(self, rng, users, scale):
+        """See `Batch.input_sums`."""
+        return self._inputs_one_by_one(rng, self.records(rng, users), scale)

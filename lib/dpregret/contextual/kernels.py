@@ -1,0 +1,114 @@
+"""Compiled loops over single users."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+
+@numba.njit(nogil=True, cache=True)
+def draw_records(rng, users, cumulative):
+    """The cell of each user: the first whose cumulative probability exceeds a uniform."""
+    out = np.empty(users, np.int64)
+    last = len(cumulative) - 1
+    for i in range(users):
+        out[i] = min(np.searchsorted(cumulative, rng.random(), side="right"), last)
+    return out
+
+
+@numba.njit(nogil=True, cache=True)
+def add_bits(rng, records, values, slots, n_slots, bias):
+    """Sum of the users' bits by slot. A record is twice its row, plus 1 for the reward -1; -1 is the empty record."""
+    total = np.zeros(n_slots)
+    for record in records:
+        own = slots[record // 2] if record >= 0 else -1
+        for slot in range(n_slots):
+            mean = bias * values[record // 2, record % 2] if slot == own else 0.0
+            total[slot] += 1.0 if rng.random() < (1.0 + mean) / 2 else -1.0
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def add_laplace(rng, users, scale, total):
+    """Add every user's Laplace noises, one for each entry."""
+    for _ in range(users):
+        for entry in range(len(scale)):
+            total[entry] += rng.laplace(0.0, scale[entry])
+
+
+@numba.njit(nogil=True, cache=True)
+def add_wishart(rng, users, degrees, scale, total):
+    """Add the users' Wishart noises, each a sum of ``degrees`` outer products, less their means."""
+    n_slots, d, _ = total.shape
+    deviation = math.sqrt(scale)
+    x = np.empty(d)
+    for _ in range(users):
+        for slot in range(n_slots):
+            for _ in range(degrees):
+                for i in range(d):
+                    x[i] = rng.normal(0.0, deviation)
+                for i in range(d):
+                    for j in range(d):
+                        total[slot, i, j] += x[i] * x[j]
+            for i in range(d):
+                total[slot, i, i] -= degrees * scale
+
+
+@numba.njit(nogil=True, cache=True)
+def add_inputs(rng, records, features, actions, scale, second, cross):
+    """Add every user's ``x x' - 2 scale^2 I`` and ``z x``: x, z the feature vector and the reward with Laplace noise.
+
+    One pair for each action; that of an action not played is noise alone.
+    """
+    n_actions, d = cross.shape
+    x = np.empty(d)
+    for record in records:
+        row = record // 2
+        for action in range(n_actions):
+            own = record >= 0 and actions[row] == action
+            z = rng.laplace(0.0, scale)
+            if own:
+                z += 1.0 if record % 2 == 0 else -1.0
+            for i in range(d):
+                x[i] = rng.laplace(0.0, scale) + (features[row, i] if own else 0.0)
+            for i in range(d):
+                cross[action, i] += z * x[i]
+                for j in range(d):
+                    second[action, i, j] += x[i] * x[j]
+                second[action, i, i] -= 2 * scale * scale
+
+
+@numba.njit(nogil=True, cache=True)
+def lin_ucb_loop(rng, features, cumulative, parameter, gaps, rounds, ridge, log_delta):
+    """Cumulative pseudo-regret of LinUCB after each of ``rounds``; the inverse is kept by rank-one updates."""
+    _, n_actions, d = features.shape
+    inverse = np.eye(d) / ridge
+    b, theta = np.zeros(d), np.zeros(d)
+    out = np.empty(len(rounds))
+    regret, place, last = 0.0, 0, len(cumulative) - 1
+    for t in range(1, rounds[-1] + 1):
+        x = min(np.searchsorted(cumulative, rng.random(), side="right"), last)
+        radius = math.sqrt(ridge) + math.sqrt(2 * log_delta + d * math.log(1 + (t - 1) / (ridge * d)))
+        best, action = -math.inf, 0
+        for a in range(n_actions):
+            value, square = 0.0, 0.0
+            for i in range(d):
+                value += features[x, a, i] * theta[i]
+                for j in range(d):
+                    square += features[x, a, i] * inverse[i, j] * features[x, a, j]
+            index = value + radius * math.sqrt(max(square, 0.0))
+            if index > best:
+                best, action = index, a
+        phi = features[x, action]
+        regret += gaps[x, action]
+        y = 1.0 if rng.random() < (1.0 + phi @ parameter) / 2 else -1.0
+        step = inverse @ phi
+        inverse -= np.outer(step, step) / (1.0 + phi @ step)
+        b += y * phi
+        theta = inverse @ b
+        if t == rounds[place]:
+            out[place] = regret
+            place += 1
+    return out
