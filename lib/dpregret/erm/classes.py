@@ -1,8 +1,8 @@
 """Finite classes of binary classifiers, fixed before the data are seen.
 
 A class has ``predictions(X, index=None)``: the labels 0 or 1 that its K members (or the one member ``index``) give to
-the rows of X, shape (n, K) (or (n,)); and ``size(n_features)`` = K. Grids and functions must be public: a threshold taken
-from the data would leak it.
+the rows of X, shape (n, K) (or (n,)); and ``size(n_features)`` = K. Grids and functions must be public: a threshold
+taken from the data would leak it.
 """
 
 from __future__ import annotations

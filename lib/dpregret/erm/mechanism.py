@@ -1,4 +1,4 @@
-r"""Private choice of one of K hypotheses by their numbers of errors: the text's exponential mechanism and its relatives.
+r"""Private choice of one of K hypotheses by their numbers of errors: the text's mechanism and its relatives.
 
 Neighbours: one record added or removed. With err the number of errors and m the number of records,
 
@@ -93,15 +93,19 @@ def exact_epsilon(
 ) -> float:
     r"""The smallest epsilon that holds for every class of K hypotheses and all neighbours in the domain.
 
-    rate, exponential: with ``s = eps n / 2`` and ``r = s / (m + 1)``, between m and m + 1 records,
+    rate, exponential: with ``s = eps n / 2``, ``r = s / (m + 1)`` between m and m + 1 records and
+    ``Q = (K - 1) e^s``, it is ``ln f(Q, 2 r)``, ``f(Q, v) = (1 + Q) / (1 + Q e^-v)``, which equals
+    ``2 r + ln[(e^-s + K - 1) / (e^{2r - s} + K - 1)]``.
 
-        ``2 r + ln[(e^-s + K - 1) / (e^{2r - s} + K - 1)]``.
-
-    Proof. A record multiplies the weights by ``exp(r (L_h - q_h))``, q its losses. The log-ratio at h is largest for
-    ``q_h = 0`` and other ``q = 1``: ``ln of 1 / (p_h + sum_g p_g e^{-r (L_h - q_h - L_g + q_g)})`` falls with every
-    ``L_g`` and rises with ``L_h``, through p as well since ``s > r``; so ``L_h = 1``, ``L_g = 0``. The opposite order
-    gives the same number (all labels flipped) times at most one. It falls with m, so the domain ``m >= n`` gives it
-    at m = n; ``n_records`` asks for another m, the domain being then left.
+    Proof. A record with losses q multiplies the weights by ``exp(r (L_h - q_h))``. Adding it, the likelihood ratio at h
+    is the inverse of ``F = E_p e^{r (L_g - q_g - L_h + q_h)}``, p the law before, so ``q_h = 0`` and ``q_g = 1`` for
+    g != h. Then with ``c = e^{-r (1 + L_h)}``, ``F`` is the least value with ``sum_g e^{-s L_g} (c e^{r L_g} - F) +
+    e^{-s L_h} (1 - F) = 0``; each summand is at least ``c - F <= 0``, its value at ``L_g = 0``. What remains,
+    ``F = c + (1 - c) p_h``, falls with L_h, so ``L_h = 1``. Removing it, the ratio is ``E_p e^{r (L_g - L_h + 1)}`` with
+    ``q_h = 1``, ``q_g = 0``; its maximum has one value for all L_g, and with ``d = L_g - L_h`` it is
+    ``f((K - 1) e^{r (1 + d) - s d}, r (1 + d))``, no more since f rises in both arguments and r <= s. All this is
+    attained for every m and falls with m, so the domain ``m >= n`` gives m = n. ``n_records`` asks for another m, as if
+    the domain had no lower end.
 
     count: epsilon itself for K >= 2, as a supremum over databases. Permute-and-flip: for K >= 2, epsilon (count) and
     ``2 r`` (rate), attained by two hypotheses. K = 1: 0.
@@ -121,5 +125,5 @@ def exact_epsilon(
     r = s / (m + 1)
     if not exponential:
         return 2 * r
-    rest = math.log(n_hypotheses - 1)
-    return 2 * r + float(np.logaddexp(-s, rest) - np.logaddexp(2 * r - s, rest))
+    log_q = math.log(n_hypotheses - 1) + s
+    return float(np.logaddexp(0.0, log_q) - np.logaddexp(0.0, log_q - 2 * r))

@@ -3,8 +3,8 @@ r"""The learning rate of exponential weights for a privacy target, and the priva
 Neighbouring loss sequences differ in one round, whose whole loss vector may be replaced. The released transcript is
 ``(a_1, ..., a_T)``. Rounds up to the changed one have the same law under both, so ``n = T - 1`` releases compose (with
 batches of B rounds, ``n = ceil(T/B) - 1``). In every later round the log-ratio of the two laws varies over an interval
-of length at most ``2 eta`` (the sums of losses move by at most 1 in each coordinate): the release is 2 eta-bounded-range,
-hence (2 eta, 0)-private and ``eta^2 / 2``-zCDP. From this:
+of length at most ``2 eta`` (the sums of losses move by at most 1 in each coordinate): the release is
+2 eta-bounded-range, hence (2 eta, 0)-private and ``eta^2 / 2``-zCDP. From this:
 
 ========================  ================================================================  ==================
 method                    how n releases are composed                                       adaptive adversary
@@ -90,7 +90,8 @@ def exponential_weights_eta(
         return math.log(found) - math.log(delta) if found > 0 else -1e3
 
     # (2 eta, 0)-private releases are 2 eta^2-zCDP, four times the rho of a bounded range
-    low = math.log(max(basic, zcdp / 2 if method == "optimal" else zcdp)) - 1e-9
+    certified = {"optimal": max(basic, zcdp / 2), "bounded_range": max(basic, zcdp), "zcdp_optimal": zcdp}
+    low = math.log(certified[method]) - 1e-9
     high = low + 0.1
     while excess(high) < 0:
         high += 0.4

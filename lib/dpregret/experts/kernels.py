@@ -58,9 +58,10 @@ def _losses(kind, table, t, cumulative, last_action, rng, losses):
 def advance(rng, eta, batch, kind, table, start, stop, cumulative, carry, cdf, weights, totals, last, played, actions):
     """Play rounds ``start <= t < stop`` of one loss sequence and of the replicates that share it.
 
-    State, changed in place: sums of losses ``cumulative`` with their compensation ``carry``; the last draw's ``weights``
-    and ``cdf``; ``totals`` = the sum of the expected losses and its compensation; for each replicate the ``last`` action
-    and the sum of the losses it ``played`` (row 1: compensation). ``actions`` has a column a round, or none.
+    State, changed in place: sums of losses ``cumulative`` with their compensation ``carry``; the last draw's
+    ``weights`` and ``cdf``; ``totals``, the sum of the expected losses and its compensation; for each replicate the
+    ``last`` action and the sum of the losses it ``played`` (row 1: compensation). ``actions`` has a column a round, or
+    none.
     """
     n_experts, replicates = cumulative.size, last.size
     record = actions.shape[1] > 0
