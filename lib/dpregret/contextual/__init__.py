@@ -3,7 +3,7 @@
 from dpregret.contextual.baselines import InputPerturbation, LeastSquares, PerturbedStatistics, lin_ucb
 from dpregret.contextual.batch import Batch, offline_batch
 from dpregret.contextual.corrected import CorrectedLPLR
-from dpregret.contextual.elimination import Oracle, Result, run
+from dpregret.contextual.elimination import Oracle, Result, run, run_many
 from dpregret.contextual.estimate import Estimate
 from dpregret.contextual.lplr import CORRECTIONS, LPLR
 from dpregret.contextual.model import (
@@ -36,5 +36,6 @@ __all__ = [
     "nested_problem",
     "offline_batch",
     "run",
+    "run_many",
     "two_direction_problem",
 ]

@@ -41,9 +41,9 @@ class Estimate:
         r""":math:`\Delta^a(\phi)`, shape (k,)."""
         return self.band(features, actions)[1]
 
-    def covered(self, batch: Batch) -> bool:
-        """Whether the band holds at every row of the batch (1e-12 is left to rounding)."""
-        return bool((np.abs(self.values - batch.means) <= self.widths + 1e-12).all())
+    def holds(self, batch: Batch) -> np.ndarray:
+        """Whether the band holds, at each row of the batch (1e-12 is left to rounding)."""
+        return np.abs(self.values - batch.means) <= self.widths + 1e-12
 
 
 def safe_band(values: np.ndarray, widths: np.ndarray, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -57,27 +57,30 @@ def add_wishart(rng, users, degrees, scale, total):
 
 
 @numba.njit(nogil=True, cache=True)
-def add_inputs(rng, records, features, actions, scale, second, cross):
-    """Add every user's ``x x' - 2 scale^2 I`` and ``z x``: x, z the feature vector and the reward with Laplace noise.
+def add_inputs(rng, counts, users, features, scale, second, cross):
+    """Add ``x x' - 2 scale^2 I`` and ``z x`` of every user, for one action.
 
-    One pair for each action; that of an action not played is noise alone.
+    x and z are the feature vector and the reward with Laplace noise; ``counts`` (m, 2) users have each record of the
+    action, the others noise alone.
     """
-    n_actions, d = cross.shape
+    d = len(cross)
     x = np.empty(d)
-    for record in records:
-        row = record // 2
-        for action in range(n_actions):
-            own = record >= 0 and actions[row] == action
+    for cell in range(counts.size + 1):
+        row = cell // 2
+        repeats = counts[row, cell % 2] if cell < counts.size else users - counts.sum()
+        for _ in range(repeats):
             z = rng.laplace(0.0, scale)
-            if own:
-                z += 1.0 if record % 2 == 0 else -1.0
             for i in range(d):
-                x[i] = rng.laplace(0.0, scale) + (features[row, i] if own else 0.0)
+                x[i] = rng.laplace(0.0, scale)
+            if cell < counts.size:
+                z += 1.0 - 2.0 * (cell % 2)
+                for i in range(d):
+                    x[i] += features[row, i]
             for i in range(d):
-                cross[action, i] += z * x[i]
+                cross[i] += z * x[i]
                 for j in range(d):
-                    second[action, i, j] += x[i] * x[j]
-                second[action, i, i] -= 2 * scale * scale
+                    second[i, j] += x[i] * x[j]
+                second[i, i] -= 2 * scale * scale
 
 
 @numba.njit(nogil=True, cache=True)

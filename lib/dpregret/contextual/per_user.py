@@ -23,8 +23,10 @@ class PerUserBatch(Batch):
     def records(self, rng: np.random.Generator, users: int) -> np.ndarray:
         """Records of fresh users: twice the row, plus 1 for a reward of -1; -1 for an empty record."""
         self.take(users)
-        cells = np.append(self._cell, -1)
-        return cells[kernels.draw_records(rng, users, np.cumsum(self._law))]
+        if len(self._law) > 1:
+            raise ValueError("instances must be one problem where users are drawn one by one")
+        cells = np.append(-1, self._cell)
+        return cells[kernels.draw_records(rng, users, np.cumsum(self._law[0]))]
 
     def bit_sums(self, rng, users, values, slots, n_slots, bias):
         """See `Batch.bit_sums`."""
@@ -46,4 +48,4 @@ class PerUserBatch(Batch):
 
     def input_sums(self, rng, users, scale):
         """See `Batch.input_sums`."""
-        return self._inputs_one_by_one(rng, self.records(rng, users), scale)
+        return self._inputs_one_by_one(rng, self.counts(rng, users)[0].astype(np.int64), users, scale)
