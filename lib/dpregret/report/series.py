@@ -76,6 +76,15 @@ SERIES: dict[str, Series] = {
     "bound printed": Series("Bound as printed", RED, (0, (5, 1)), ""),
     "bound corrected": Series("Bound corrected", GREEN, (0, (5, 1)), ""),
     "lower bound": Series("Lower bound", GREY, (0, (3, 1, 1, 1)), ""),
+    "lplr corrected rr": Series("LPLR corrected, randomised response", BLUE, "-", "o"),
+    "lplr corrected laplace": Series("LPLR corrected, Laplace", SKY, "-", "s"),
+    "lplr tuned": Series("LPLR mended, constants tuned", PURPLE, "-.", "v"),
+    "lplr printed": Series("LPLR mended, the paper's constants", RED, "--", "^"),
+    "perturbed statistics": Series("Perturbed statistics", ORANGE, "-", "D"),
+    "input perturbation": Series("Input perturbation", GREEN, "--", "P"),
+    "least squares": Series("Least squares (not private)", BLACK, "-", ""),
+    "linucb": Series("LinUCB (not private)", GREY, "--", "x"),
+    "uniform play": Series("Uniform play", GREY, (0, (1, 1)), ""),
 }
 
 
