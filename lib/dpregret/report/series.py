@@ -85,6 +85,18 @@ SERIES: dict[str, Series] = {
     "least squares": Series("Least squares (not private)", BLACK, "-", ""),
     "linucb": Series("LinUCB (not private)", GREY, "--", "x"),
     "uniform play": Series("Uniform play", GREY, (0, (1, 1)), ""),
+    "exponential weights": Series("Exponential weights", BLUE, "-", "o"),
+    "text": Series("Text (advanced composition)", RED, "--", "s"),
+    "basic": Series("Basic composition", PURPLE, ":", "x"),
+    "optimal": Series("Optimal composition", ORANGE, "-.", "^"),
+    "zcdp": Series("zCDP", BLUE, "-", "o"),
+    "zcdp optimal": Series("zCDP, best order", SKY, "-", "P"),
+    "adaptive recursion": Series("Adaptive recursion", PURPLE, "-", "v"),
+    "bounded range": Series("Exact, oblivious losses only", GREEN, "-", "D"),
+    "batched": Series("Batched, oblivious losses only", SKY, "--", "v"),
+    "no privacy": Series("Without privacy", BLACK, (0, (1, 1)), ""),
+    "count score": Series("Count score", GREEN, "-", "D"),
+    "permute and flip": Series("Permute-and-flip", BLUE, "--", "v"),
 }
 
 
