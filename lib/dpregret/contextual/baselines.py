@@ -10,6 +10,7 @@ import numpy as np
 from dpregret import _checks
 from dpregret.contextual import kernels
 from dpregret.contextual.batch import Batch
+from dpregret.contextual.corrected import laplace_scales
 from dpregret.contextual.estimate import Estimate, safe_band
 from dpregret.contextual.model import ContextualProblem
 from dpregret.contextual.moments import bernstein_width, hoeffding_width, laplace_width, record_values, unfold
@@ -57,6 +58,7 @@ class LeastSquares:
 
     def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`; ``alpha`` is not used."""
+        batch.restart()
         n, d = batch.n, batch.dimension
         means = batch.record_sums(rng, n, record_values(batch.features), batch.actions, batch.n_actions) / n
         log = math.log(2 * d / delta)
@@ -89,9 +91,10 @@ class PerturbedStatistics:
 
     def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
+        batch.restart()
         n, d = batch.n, batch.dimension
         size = d * (d + 1) // 2
-        scale_l, scale_L = 4 * math.sqrt(d) / alpha, 2 * (d + 1) / alpha
+        scale_l, scale_L = laplace_scales(d, 1.0, alpha)
         scale = np.tile(np.repeat([scale_l, scale_L], [d, size]), (batch.n_actions, 1))
         means = batch.record_sums(rng, n, record_values(batch.features), batch.actions, batch.n_actions)
         means = (means + batch.laplace_sums(rng, n, scale)) / n
@@ -118,6 +121,7 @@ class InputPerturbation:
 
     def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
+        batch.restart()
         n, d = batch.n, batch.dimension
         b = 2 * (math.sqrt(d) + 1) / alpha
         second, cross = batch.input_sums(rng, n, b)

@@ -8,6 +8,8 @@ sums are drawn in one step, with the law of the sum of every single message; see
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dpregret import _checks
@@ -93,6 +95,10 @@ class Batch:
         """Number of actions, each with an oracle of its own."""
         return int(self.actions.max(initial=0)) + 1
 
+    def restart(self) -> None:
+        """Take new users of the same law: every fit starts so, and uses no user twice."""
+        self.users_left = self.n
+
     def take(self, users: int) -> int:
         """Mark users as used; each user sends one message."""
         if users > self.users_left:
@@ -170,11 +176,11 @@ class Batch:
         difference = counts[:, :1] - counts[:, 1:]
         cross = (difference + reward_noise[:, None]) * self.features + noise[:, 0] - noise[:, 1]
         cross = _by_slot(cross.T, self.actions, n_actions).T
-        root = scale**2 * np.sqrt(users)
+        root = scale**2 * math.sqrt(users)
         x = np.triu(rng.standard_normal((n_actions, d, d)))
         x += np.triu(x, 1).swapaxes(1, 2)
         i = np.arange(d)
-        skewness = 592 / 20**1.5 / np.sqrt(users)
+        skewness = 592 / 20**1.5 / math.sqrt(users)
         second += 2 * root * x  # variance 4 b^4 a product, 20 b^4 a square
         second[:, i, i] += root * ((np.sqrt(20) - 2) * x[:, i, i] + np.sqrt(20) * skewness * (x[:, i, i] ** 2 - 1) / 6)
         return second, cross + 2 * root * rng.standard_normal((n_actions, d))

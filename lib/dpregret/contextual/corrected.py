@@ -88,8 +88,38 @@ class CorrectedLPLR:
         """The exact privacy parameter of a user's message to all oracles of Algorithm 1 together."""
         return _checks.real("alpha", alpha, above=0.0, at_most=1.0)
 
+    def channel(self, slots, values, *, n_slots: int, alpha: float) -> np.ndarray:
+        """The exact law of a user's message on one layer under randomized response, for an audit by exhaustion.
+
+        Parameters
+        ----------
+        slots, values : arrays (R,)
+            Of each of R records: the (action, bin) of the layer that it falls in, -1 for none, and the scaled
+            coordinate in [-1, 1] that the user's group reports.
+        n_slots : int
+            Number B of slots, at most 16.
+        alpha : float
+
+        Returns
+        -------
+        array (R, 2^B)
+            Probability of each vector of bits; bit b of the column's index is 1 where the message's bit b is +1.
+        """
+        if self.mechanism != "randomized_response":
+            raise ValueError(f"mechanism must be 'randomized_response' for a finite channel, got {self.mechanism!r}")
+        n_slots = _checks.integer("n_slots", n_slots, at_least=1, at_most=16)
+        values = _checks.array("values", values, ndim=1, at_least=-1.0, at_most=1.0)
+        slots = np.array([_checks.integer("slots", slot, at_least=-1, at_most=n_slots - 1) for slot in slots])
+        if slots.shape != values.shape:
+            raise ValueError(f"slots and values must have one length, got {len(slots)} and {len(values)}")
+        bias = math.tanh(self.effective_epsilon(alpha) / 2)
+        signs = 2 * ((np.arange(2**n_slots)[:, None] >> np.arange(n_slots)) & 1) - 1
+        mean = np.where(slots[:, None] == np.arange(n_slots), bias * values[:, None], 0.0)
+        return np.prod((1 + mean[:, None, :] * signs) / 2, axis=2)
+
     def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
+        batch.restart()
         grid = Grid.of(batch.horizon, self.beta)
         sampler = _SAMPLERS[self.mechanism](batch, grid, alpha, delta, self.width_scale, rng)
         d = batch.dimension
@@ -146,6 +176,14 @@ def _aggregate(layers, grid, features, actions) -> tuple[np.ndarray, np.ndarray]
         better = passed & (walk.eta + left < width)
         value, width = np.where(better, walk.prediction, value), np.where(better, walk.eta + left, width)
     return safe_band(value, width, features)
+
+
+def laplace_scales(dimension: int, bound, alpha: float) -> tuple[np.ndarray, float]:
+    """Noise scales for l and the upper triangle of L on a layer with ``dimension`` coordinates left, |y_h| <= bound.
+
+    alpha/2 each; the L1 sensitivities are ``2 sqrt(D) bound`` and ``D + 1``, attained by records in two bins.
+    """
+    return 4 * math.sqrt(dimension) * np.asarray(bound) / alpha, 2 * (dimension + 1) / alpha
 
 
 class _Sampler:
@@ -207,8 +245,8 @@ class _Laplace(_Sampler):
 
     def moments(self, h, v, prediction, bound, slot):
         D = v.shape[1]
-        scale = np.full((len(bound), D + D * (D + 1) // 2), 2 * (D + 1) / self.alpha)
-        scale[:, :D] = 4 * math.sqrt(D) * bound[:, None] / self.alpha
+        scale = np.empty((len(bound), D + D * (D + 1) // 2))
+        scale[:, :D], scale[:, D:] = laplace_scales(D, bound[:, None], self.alpha)
         means = self._means(record_values(v, prediction), slot, scale)
         width_l, width_L = self._width(bound[:, None], scale[:, :D]), self._width(0.5, scale[:, D:])
         return means[:, :D], unfold(means[:, D:], D), width_l, unfold(width_L, D)

@@ -87,8 +87,10 @@ def add_inputs(rng, counts, users, features, scale, second, cross):
 def lin_ucb_loop(rng, features, cumulative, parameter, gaps, rounds, ridge, log_delta):
     """Cumulative pseudo-regret of LinUCB after each of ``rounds``; the inverse is kept by rank-one updates."""
     _, n_actions, d = features.shape
-    inverse = np.eye(d) / ridge
-    b, theta = np.zeros(d), np.zeros(d)
+    inverse = np.zeros((d, d))
+    for i in range(d):
+        inverse[i, i] = 1 / ridge
+    b, theta, step = np.zeros(d), np.zeros(d), np.zeros(d)
     out = np.empty(len(rounds))
     regret, place, last = 0.0, 0, len(cumulative) - 1
     for t in range(1, rounds[-1] + 1):
@@ -104,13 +106,23 @@ def lin_ucb_loop(rng, features, cumulative, parameter, gaps, rounds, ridge, log_
             index = value + radius * math.sqrt(max(square, 0.0))
             if index > best:
                 best, action = index, a
-        phi = features[x, action]
         regret += gaps[x, action]
-        y = 1.0 if rng.random() < (1.0 + phi @ parameter) / 2 else -1.0
-        step = inverse @ phi
-        inverse -= np.outer(step, step) / (1.0 + phi @ step)
-        b += y * phi
-        theta = inverse @ b
+        mean, square = 0.0, 0.0
+        for i in range(d):
+            mean += features[x, action, i] * parameter[i]
+            step[i] = 0.0
+            for j in range(d):
+                step[i] += inverse[i, j] * features[x, action, j]
+            square += features[x, action, i] * step[i]
+        y = 1.0 if rng.random() < (1.0 + mean) / 2 else -1.0
+        for i in range(d):
+            b[i] += y * features[x, action, i]
+            for j in range(d):
+                inverse[i, j] -= step[i] * step[j] / (1.0 + square)
+        for i in range(d):
+            theta[i] = 0.0
+            for j in range(d):
+                theta[i] += inverse[i, j] * b[j]
         if t == rounds[place]:
             out[place] = regret
             place += 1

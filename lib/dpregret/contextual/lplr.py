@@ -105,6 +105,7 @@ class LPLR:
 
     def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
+        batch.restart()
         grid = Grid.of(batch.horizon, self.beta)
         d = batch.dimension
         n = batch.n // (2 * d)
