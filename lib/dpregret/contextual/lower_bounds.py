@@ -87,7 +87,9 @@ def mean_square_bound(*, n: float, alpha: float, version: str = "corrected") -> 
         return -q / 4 * (1 - q / 2 * math.sqrt(n * kappa / (1 - q * loss)))
 
     start = -0.5 * math.log(n * kappa)
-    found = optimize.minimize_scalar(negative, bounds=(min(start - 2, -2.0), 0.0), method="bounded")
+    found = optimize.minimize_scalar(
+        negative, bounds=(min(start - 2, -2.0), 0.0), method="bounded", options={"xatol": 1e-9}
+    )
     return -min(float(found.fun), negative(0.0))
 
 
