@@ -24,7 +24,7 @@ class Stumps:
     Parameters
     ----------
     low, high : float or array (n_features,)
-        Public box of the features. Thresholds are the midpoints of ``n_thresholds`` equal cells of [low, high].
+        Public box of the features. Thresholds are the points inside that divide [low, high] into equal parts.
     n_thresholds : int
         Thresholds a feature.
     """
@@ -45,8 +45,8 @@ class Stumps:
     def thresholds(self, n_features: int) -> np.ndarray:
         """Shape (n_features, n_thresholds)."""
         low, high = (np.broadcast_to(np.asarray(x, dtype=float), (n_features,)) for x in (self.low, self.high))
-        cells = (np.arange(self.n_thresholds) + 0.5) / self.n_thresholds
-        return low[:, None] + cells * (high - low)[:, None]
+        parts = np.arange(1, self.n_thresholds + 1) / (self.n_thresholds + 1)
+        return low[:, None] + parts * (high - low)[:, None]
 
     def predictions(self, X: np.ndarray, index: int | None = None) -> np.ndarray:
         n, n_features = X.shape

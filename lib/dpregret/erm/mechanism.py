@@ -101,11 +101,11 @@ def exact_epsilon(
     is the inverse of ``F = E_p e^{r (L_g - q_g - L_h + q_h)}``, p the law before, so ``q_h = 0`` and ``q_g = 1`` for
     g != h. Then with ``c = e^{-r (1 + L_h)}``, ``F`` is the least value with ``sum_g e^{-s L_g} (c e^{r L_g} - F) +
     e^{-s L_h} (1 - F) = 0``; each summand is at least ``c - F <= 0``, its value at ``L_g = 0``. What remains,
-    ``F = c + (1 - c) p_h``, falls with L_h, so ``L_h = 1``. Removing it, the ratio is ``E_p e^{r (L_g - L_h + 1)}`` with
-    ``q_h = 1``, ``q_g = 0``; its maximum has one value for all L_g, and with ``d = L_g - L_h`` it is
-    ``f((K - 1) e^{r (1 + d) - s d}, r (1 + d))``, no more since f rises in both arguments and r <= s. All this is
-    attained for every m and falls with m, so the domain ``m >= n`` gives m = n. ``n_records`` asks for another m, as if
-    the domain had no lower end.
+    ``F = c + (1 - c) p_h``, falls with L_h, so ``L_h = 1``. Removing it, the ratio is ``E_p e^{r (L_g - q_g - L_h +
+    q_h)}`` with ``q_h = 1``, ``q_g = 0``; its maximum has one value for all L_g, and with ``d = L_g - L_h`` it is
+    ``f((K - 1) e^{r (1 + d) - s d}, r (1 + d))``, no more since f rises in both arguments and r <= s. The first case is
+    attained for every m and falls with m, so the domain ``m >= n`` gives m = n. ``n_records`` asks for another m, as
+    if the domain had no lower end.
 
     count: epsilon itself for K >= 2, as a supremum over databases. Permute-and-flip: for K >= 2, epsilon (count) and
     ``2 r`` (rate), attained by two hypotheses. K = 1: 0.

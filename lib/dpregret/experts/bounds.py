@@ -32,8 +32,8 @@ def regret_terms(
 ) -> dict[str, float]:
     """Terms of the bound for exponential weights at learning rate eta; their sum bounds ``R_T``.
 
-    With batches of B rounds (oblivious adversaries, version ``sharper``) a batch is one round of losses in [0, b], b its
-    length, so that stability is ``eta sum b^2 / (8 T)`` and, since ``sum b^2 <= B T``, fluctuation
+    With batches of B rounds (oblivious adversaries, version ``sharper``) a batch is one round of losses in [0, b], b
+    its length, so that stability is ``eta sum b^2 / (8 T)`` and, since ``sum b^2 <= B T``, fluctuation
     ``sqrt(B ln(1/beta) / (2 T))``. One expert: all terms are 0.
     """
     eta, k, horizon = _checks.real("eta", eta, above=0.0), _experts(n_experts), _horizon(horizon)

@@ -4,7 +4,7 @@ Neighbouring loss sequences differ in one round, whose whole loss vector may be 
 ``(a_1, ..., a_T)``. Rounds up to the changed one have the same law under both, so ``n = T - 1`` releases compose (with
 batches of B rounds, ``n = ceil(T/B) - 1``). In every later round the log-ratio of the two laws varies over an interval
 of length at most ``2 eta`` (the sums of losses move by at most 1 in each coordinate): the release is
-2 eta-bounded-range, hence (2 eta, 0)-private and ``eta^2 / 2``-zCDP. From this:
+2 eta-bounded-range, hence (2 eta, 0)-private and ``eta^2 / 2``-zCDP. From this, with ``L = ln(1/delta)``:
 
 ========================  ================================================================  ==================
 method                    how n releases are composed                                       adaptive adversary
@@ -12,7 +12,7 @@ method                    how n releases are composed                           
 ``text``                  advanced composition of T releases (2 eta, 0), in three caps      yes
 ``basic``                 ``2 n eta``, delta = 0                                            yes
 ``optimal``               optimal composition of (2 eta, 0)                                 yes
-``zcdp``                  ``rho = n eta^2 / 2``, epsilon = ``rho + 2 sqrt(rho L)``            yes
+``zcdp``                  ``rho = n eta^2 / 2``, epsilon = ``rho + 2 sqrt(rho L)``          yes
 ``zcdp_optimal``          the same rho, converted by the best Renyi order                   yes
 ``bounded_range``         exact worst case over all k and oblivious neighbours              no
 ========================  ================================================================  ==================
@@ -35,7 +35,6 @@ from dpregret import _checks
 from dpregret.privacy import composition
 
 METHODS = ("text", "basic", "optimal", "zcdp", "zcdp_optimal", "bounded_range")
-_ROOT = {"xtol": 1e-300, "rtol": 4 * np.finfo(float).eps, "maxiter": 1000}
 
 
 def text_caps(*, epsilon: float, delta: float, horizon: int) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-r"""Exact worst cases for two experts: of exponential weights, and of the best private learner (total regret, ``T R_T``).
+r"""Exact worst cases for two experts, in total regret ``T R_T``: of exponential weights, of the best private learner.
 
 Only the difference ``D_t = l_t(1) - l_t(0)`` in [-1, 1] of the two losses matters to regret and to exponential weights.
 """
@@ -17,10 +17,9 @@ def worst_total_regret(*, eta: float, horizon: int, resolution: int = 1) -> floa
     """The largest expected total regret of exponential weights over losses that are multiples of ``1 / resolution``.
 
     Oblivious and adaptive adversaries alike: ``sum_t mu_t - min_j sum_t l_t(j)`` is a function of the losses. With
-    p(d) the probability of expert 1 when it is behind by d, regret is ``sum_t p(d_t) D_t + max(0, -d_{T+1})``, so backward
-    induction over d takes ``O((resolution T)^2)`` steps a choice of D. Binary losses: ``resolution = 1``. For losses in
-    [0, 1] it is a lower bound that rises with multiples of the resolution (at T = 2, resolution 1 is exact for
-    eta <= 2.8).
+    p(d) the probability of expert 1 when it is behind by d, regret is ``sum_t p(d_t) D_t + max(0, -d_{T+1})``, found by
+    backward induction over d. Binary losses: ``resolution = 1``. For losses in [0, 1] it is a lower bound on the worst
+    case, and rises with multiples of the resolution (at T = 2, fractions help for eta > 2.82 only).
     """
     eta, horizon = _checks.real("eta", eta, above=0.0), _checks.integer("horizon", horizon, at_least=1)
     r = _checks.integer("resolution", resolution, at_least=1)
@@ -37,12 +36,13 @@ def worst_total_regret(*, eta: float, horizon: int, resolution: int = 1) -> floa
 def minimax_total_regret(*, epsilon: float, horizon: int) -> float:
     """The least worst-case expected total regret of a learner with a purely epsilon-private transcript, k = 2.
 
-    A linear program over the laws of the transcript, T <= 7. It suffices to play against ``l_t`` = (0, 1) or (1, 0): for
-    losses in [0, 1]^2 the learner rounds D_t to 1 or -1 at random, with mean D_t, which keeps privacy and
-    expected losses and can only raise the expected regret of the rounded sequence. The first action sees no loss;
-    averaging over it loses nothing, so it is a fair coin and the variables are the laws of ``a_2..a_T`` for the
-    ``2^(T-1)`` sequences ``l_1..l_{T-1}``. Constraints: the law of ``a_2..a_t`` depends on ``l_1..l_{t-1}`` only; laws of
-    neighbours are within ``e^epsilon``; the regret of each of the ``2^T`` sequences is at most z, which is minimised.
+    Oblivious losses in [0, 1]^2, T <= 7; a linear program over the laws of the transcript. Losses (0, 1) and (1, 0)
+    suffice: others the learner rounds, D_t to 1 or -1 at random with mean D_t. That keeps privacy, and the regret for
+    the given losses is at most the expected regret for the rounded ones, since the minimum over experts is concave. The
+    first action sees no loss: averaging over it loses nothing, and exchanging the experts makes it a fair coin. So the
+    variables are the laws of ``a_2..a_T`` for the ``2^(T-1)`` sequences ``l_1..l_{T-1}``. Constraints: the law of
+    ``a_2..a_t`` depends on ``l_1..l_{t-1}`` only; laws of neighbours are within ``e^epsilon``; the regret of each of
+    the ``2^T`` sequences is at most z, which is minimised.
     """
     epsilon = _checks.epsilon(epsilon)
     n = _checks.integer("horizon", horizon, at_least=1, at_most=7) - 1

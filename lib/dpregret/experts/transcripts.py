@@ -111,8 +111,8 @@ def adaptive_profile(*, eta: float, horizon: int, epsilon: float, cells: int = 2
 
     ``d_0(x) = (1 - e^x)_+`` and ``d_n(x) = sup_t p_t d_{n-1}(x - t) + (1 - p_t) d_{n-1}(x - t + b)``, b = 2 eta, with
     ``p_t = (1 - e^{t-b}) / (1 - e^{-b})``: d is convex in e^x, so that each outcome may be split into the two extreme
-    log-ratios. Between the points of a grid with ``cells`` cells in [0, b], d is replaced by its chord in e^x, which lies
-    above it, and the supremum over t is then taken exactly; the excess falls like ``1 / cells^2``.
+    log-ratios. Between the points of a grid with ``cells`` cells in [0, b], d is replaced by its chord in e^x, which
+    lies above it, and the supremum over t is then taken exactly; the excess falls like ``1 / cells^2``.
     """
     b = 2 * _checks.real("eta", eta, above=0.0)
     n = _checks.integer("horizon", horizon, at_least=1) - 1
@@ -184,21 +184,20 @@ def strongest_adversary(
     @cache
     def outcomes(lead: float) -> tuple[tuple[float, float], ...]:
         """Probability under world 0 and log-ratio of actions 0 and 1, when C_1 - C_0 = lead + 1 against lead - 1."""
-        return tuple(
-            (float(expit(sign * eta * (lead + 1))), float(log_expit(sign * eta * (lead + 1)) - log_expit(sign * eta * (lead - 1))))
-            for sign in (1, -1)
-        )  # fmt: skip
+        signs = np.array([eta, -eta])
+        gains = log_expit(signs * (lead + 1)) - log_expit(signs * (lead - 1))
+        return tuple(zip(expit(signs * (lead + 1)).tolist(), gains.tolist(), strict=True))
 
     @cache
     def value(t: int, lead: float, ratio: float) -> tuple[float, float]:
         """The largest delta from round t on, and the move in it; ``ratio`` is the log-ratio of a_2..a_{t-1}."""
         if t > horizon:
             return max(0.0, -math.expm1(epsilon - ratio)), 0.0
-        options = moves if t < horizon else [0.0]
-        return max(
-            ((sum(p * value(t + 1, lead + move, ratio + gain)[0] for p, gain in outcomes(lead)), move) for move in options),
-            key=lambda option: option[0],
-        )  # fmt: skip
+        best = -1.0, 0.0
+        for move in moves if t < horizon else [0.0]:
+            found = sum(p * value(t + 1, lead + move, ratio + gain)[0] for p, gain in outcomes(lead))
+            best = max(best, (found, move), key=lambda option: option[0])
+        return best
 
     if adaptive:
         chosen: dict[tuple[int, ...], float] = {}

@@ -28,7 +28,7 @@ def probabilities(cumulative_losses: np.ndarray, eta: float) -> np.ndarray:
 
 
 def inverse_cdf(weights: np.ndarray, uniform: float) -> int:
-    """The first j with ``uniform * sum(weights) < weights_0 + ... + weights_j``; the last index if rounding finds none."""
+    """The first j with ``uniform * sum(weights) < weights_0 + ... + weights_j``, clipped to the last index."""
     total = np.cumsum(weights)
     return min(int(np.searchsorted(total, uniform * total[-1], side="right")), len(weights) - 1)
 
