@@ -18,6 +18,7 @@ from dpregret.contextual.model import ContextualProblem, unit_norms
 from dpregret.simulation import sums
 
 _NORMAL_FROM = 2**12  # users from which sums of products of Laplace noises are drawn as normal
+_NORMAL_COUNT = 1e12  # smallest expected count from which all counts are drawn as normal: within 1e-6 of the law
 
 
 class Batch:
@@ -65,7 +66,7 @@ class Batch:
             raise ValueError(f"probabilities must have sum at most 1, got {float(self.probabilities.sum())!r}")
         self.n = _checks.integer("users", users, at_least=0)
         self.horizon = _checks.real("horizon", max(self.n, 2) if horizon is None else horizon, at_least=2.0)
-        self.users_left = self.n
+        self.restart()
         self._cells()
 
     def _cells(self) -> None:
@@ -98,6 +99,7 @@ class Batch:
     def restart(self) -> None:
         """Take new users of the same law: every fit starts so, and uses no user twice."""
         self.users_left = self.n
+        self.idle_slots = 0  # slots of the message that no row reaches: drawn by the per-user backend, then forgotten
 
     def take(self, users: int) -> int:
         """Mark users as used; each user sends one message."""
@@ -135,9 +137,9 @@ class Batch:
         array (G, B)
         """
         counts = self.counts(rng, users, len(values))
-        own = sums.signed_sum(rng, counts, bias * values).sum(axis=2)
+        own = _signed_sums(rng, counts, bias * values).sum(axis=2)
         others = np.maximum(users - _by_slot(counts.sum(axis=2), slots, n_slots), 0.0)
-        return _by_slot(own, slots, n_slots) + sums.signed_sum(rng, others, 0.0)
+        return _by_slot(own, slots, n_slots) + _signed_sums(rng, others, np.zeros(others.shape))
 
     def record_sums(self, rng, users: int, values: np.ndarray, slots: np.ndarray, n_slots: int) -> np.ndarray:
         """Sums over fresh users of what is to be released, before noise: values (m, 2, S) by slot, (B, S)."""
@@ -202,10 +204,20 @@ def _by_slot(data: np.ndarray, slots: np.ndarray, n_slots: int) -> np.ndarray:
     return total.reshape(groups, n_slots + 1)[:, :n_slots]
 
 
+def _signed_sums(rng: np.random.Generator, counts: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Sums of ``counts`` bits of mean ``means``, at most 1/2 in absolute value; see `sums.signed_sum`."""
+    if counts.min(initial=math.inf, where=counts > 0) < _NORMAL_COUNT:
+        return sums.signed_sum(rng, counts, means)
+    return counts * means + np.sqrt(counts * (1 - means**2)) * rng.standard_normal(counts.shape)
+
+
 def _multinomials(rng: np.random.Generator, n: int, law: np.ndarray, groups: int) -> np.ndarray:
     """Multinomial counts (groups, I, C) for laws (I, C) with a positive last column; see `sums.multinomial`."""
-    if n <= 1e12:
+    if n <= _NORMAL_COUNT:
         return rng.multinomial(n, law, size=(groups, len(law)))
+    if n * law[law > 0].min() >= _NORMAL_COUNT:
+        x = np.sqrt(law) * rng.standard_normal((groups, *law.shape))
+        return np.rint(n * law + math.sqrt(n) * (x - law * x.sum(axis=2, keepdims=True)))
     levels = [np.pad(law, ((0, 0), (0, (1 << (law.shape[1] - 1).bit_length()) - law.shape[1])))]
     while levels[-1].shape[1] > 1:
         levels.append(levels[-1][:, ::2] + levels[-1][:, 1::2])

@@ -135,6 +135,7 @@ class CorrectedLPLR:
                 break
             parents, k = np.divmod(known, grid.M + 1)
             walk.enter(known)
+            batch.idle_slots = batch.n_actions * grid.M**h - len(known)
             bases, reach, doubt = bases[parents], np.minimum(reach[parents], 1.0), np.minimum(doubt[parents], 1.0)
             g = grid.gamma ** -k.astype(float)
             slot = walk.bin

@@ -67,8 +67,9 @@ class LPLR:
 
     Notes
     -----
-    Bins that no row reaches, and those of size class M, are not simulated: their messages change nothing that is
-    returned. A bin with psi <= 0 is inactive under any constants.
+    Bins that no row reaches are drawn by the per-user backend alone, those of size class M by none: their messages
+    change nothing that is returned. A bin with psi <= 0 is inactive under any constants. A negative band, possible as
+    line 13 is printed, is returned as 0.
     """
 
     corrections: str | Collection[str] = "none"
@@ -120,6 +121,7 @@ class LPLR:
                 break
             parents, k = np.divmod(known, grid.M + 1)
             walk.enter(known)
+            batch.idle_slots = batch.n_actions * grid.M**h - len(known)
             bases = bases[parents]
             g = grid.gamma ** -k.astype(float)
             psi, lam, Lam = self._update(batch, rng, n, walk, g, alpha)
@@ -200,8 +202,8 @@ class LPLR:
             walk.codes()
             width[unfinished] = self._inactive(inherited, norms, walk)[unfinished]
         if "E10" in self.corrections:
-            return safe_band(walk.prediction, width, features)
-        return walk.prediction, width
+            return safe_band(walk.prediction, np.maximum(width, 0.0), features)
+        return walk.prediction, np.maximum(width, 0.0)
 
     def _inactive(self, inherited, norms, walk):
         """Line 11 of Algorithm 5."""

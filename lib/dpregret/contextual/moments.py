@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
 
+@cache
 def triangle(dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Row and column indices of the upper triangle, diagonal included."""
     return np.triu_indices(dimension)

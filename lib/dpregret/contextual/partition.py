@@ -3,7 +3,8 @@
 A tree for every action. Layer h splits each bin of layer h - 1 by the size of what is left of a vector,
 ``gamma^-(k+1) < |phi_h| <= gamma^-k``; an active bin B has a direction u_B, orthogonal to those of its ancestors, and a
 coefficient t_B, the estimate of <u_B, theta*>: theta_B = t_B u_B in the paper's notation. Only bins that some row of a
-batch reaches are kept; a vector in another bin stops there, as in an inactive bin.
+batch reaches are kept (the messages of the others change nothing at the rows); a vector in another bin stops there, as
+in an inactive bin.
 """
 
 from __future__ import annotations

@@ -30,21 +30,23 @@ class PerUserBatch(Batch):
 
     def bit_sums(self, rng, users, values, slots, n_slots, bias):
         """See `Batch.bit_sums`."""
-        return np.array(
-            [kernels.add_bits(rng, self.records(rng, users), group, slots, n_slots, bias) for group in values]
-        )
+        total = n_slots + self.idle_slots
+        sums = [kernels.add_bits(rng, self.records(rng, users), group, slots, total, bias) for group in values]
+        return np.array(sums)[:, :n_slots]
 
     def laplace_sums(self, rng, users, scale):
         """See `Batch.laplace_sums`."""
-        total = np.zeros(np.size(scale))
-        kernels.add_laplace(rng, users, np.ravel(scale).astype(float), total)
-        return total.reshape(np.shape(scale))
+        idle = np.ones((self.idle_slots, *np.shape(scale)[1:]))
+        every = np.concatenate([np.asarray(scale, dtype=float), idle])
+        total = np.zeros(every.size)
+        kernels.add_laplace(rng, users, every.ravel(), total)
+        return total.reshape(every.shape)[: len(scale)]
 
     def wishart_sums(self, rng, users, n_slots, degrees, scale):
         """See `Batch.wishart_sums`."""
-        total = np.zeros((n_slots, self.dimension, self.dimension))
+        total = np.zeros((n_slots + self.idle_slots, self.dimension, self.dimension))
         kernels.add_wishart(rng, users, degrees, scale, total)
-        return total
+        return total[:n_slots]
 
     def input_sums(self, rng, users, scale):
         """See `Batch.input_sums`."""
