@@ -20,14 +20,14 @@ from dpregret.simulation.seeds import generator
 def spectral_estimate(batch: Batch, l: np.ndarray, L: np.ndarray, error) -> Estimate:
     r"""An estimate from noisy moments: along each eigenvector u of L, u'l / s with error at most ``error(s, u) / s``.
 
-    A direction of relative error above 1 is left out, at the price |u'phi|, since |theta*| <= 1.
+    A direction of relative error above 1 is left out, at the price ``|u'phi|``, since theta* has norm at most 1.
 
     Parameters
     ----------
     l, L : arrays (A, d), (A, d, d)
         Estimates of E[y phi] and E[phi phi'].
     error : callable
-        ``error(s (A, d), u (A, d, d))``, bounds on |u'l - s u'theta*|, shape (A, d); eigenvectors are columns.
+        ``error(s (A, d), u (A, d, d))``, bounds on ``|u'l - s u'theta*|``, shape (A, d); eigenvectors are columns.
     """
     s, u = np.linalg.eigh(L)
     bound = error(s, u)

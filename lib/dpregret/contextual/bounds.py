@@ -63,7 +63,7 @@ def lemma_4_2(
 def lemma_4_3(
     dimension: int, *, n: float, psi: float, k: int, gamma: float, alpha: float, beta: float, delta: float
 ) -> tuple[float, float]:
-    """Bounds on 1/s and on |omega_B| in an active bin (printed; kappa_1 must be 2 d times larger, E22)."""
+    """Bounds on 1/s and on the norm of omega_B in an active bin (printed; kappa_1 must be 2 d times larger, E22)."""
     log = _log(dimension, beta, delta)
     inverse = 2 * dimension * gamma ** (2 * k + 2)
     return inverse, 120 * (dimension + 1) ** 4 * gamma ** (k + 2) * log / (alpha * psi * math.sqrt(n))

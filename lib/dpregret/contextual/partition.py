@@ -88,7 +88,7 @@ class Walk:
 
     @property
     def norms(self) -> np.ndarray:
-        """|phi_h|, shape (m,)."""
+        """Norms of phi_h, shape (m,)."""
         return np.sqrt(np.einsum("ij,ij->i", self.residual, self.residual))
 
     def codes(self) -> np.ndarray:
