@@ -6,14 +6,14 @@ and y_h for the reward less the prediction made so far. On a layer the users est
 .. math:: l_B = E[1_B\, y_h v], \qquad L_B = E[1_B\, v v^\top],
 
 without conditioning on the bin, so that no frequency is needed. (u, s) is the top eigenpair of the estimate of L, and
-t = u'l / (s gamma^-k) estimates <u, theta*>. Further users estimate ``e_B = E[1_B |u'v| eta(phi)]``, eta the band of the
-layers above. With entrywise bands w_l, W_L, w_e on the three estimates,
+t = u'l / (s gamma^-k) estimates <u, theta*>. Further users estimate ``e_B = E[1_B |u'v| eta(phi)]``, eta the band of
+the layers above. With entrywise bands w_l, W_L, w_e on the three estimates,
 
 .. math:: |u^\top w|\, |t - \langle u, \theta^* \rangle| \le |u^\top v|\,
           \bigl(\gamma^{-k} \|W_L |u|\|_2 + w_l^\top |u| + \hat e_B + w_e\bigr) / s ,
 
-since theta* has norm at most 1. A bin is active if s > 0 and ``||W_L |u||| <= s``. A vector may stop at any layer with the band
-``eta + |phi_h|``; the best is taken.
+since theta* has norm at most 1. A bin is active if s > 0 and ``||W_L |u||| <= s``. A vector may stop at any layer with
+the band ``eta + |phi_h|``; the best is taken.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def _aggregate(layers, grid, features, actions) -> tuple[np.ndarray, np.ndarray]
 
 
 def laplace_scales(dimension: int, bound, alpha: float) -> tuple[np.ndarray, float]:
-    """Noise scales for l and the upper triangle of L on a layer with ``dimension`` coordinates left, y_h within +-bound.
+    """Noise scales for l and the upper triangle of L, ``dimension`` D coordinates left, y_h within +-bound.
 
     alpha/2 each; the L1 sensitivities are ``2 sqrt(D) bound`` and ``D + 1``, attained by records in two bins.
     """
