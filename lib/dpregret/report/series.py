@@ -95,6 +95,7 @@ SERIES: dict[str, Series] = {
     "bounded range": Series("Exact, oblivious losses only", GREEN, "-", "D"),
     "batched": Series("Batched, oblivious losses only", SKY, "--", "v"),
     "no privacy": Series("Without privacy", BLACK, (0, (1, 1)), ""),
+    "rate score": Series("Rate score (the text's selector)", RED, "-", "s"),
     "count score": Series("Count score", GREEN, "-", "D"),
     "permute and flip": Series("Permute-and-flip", BLUE, "--", "v"),
 }
