@@ -252,6 +252,7 @@ OPTIONS = {"n_records": 5, "n_min": 5, "epsilon": 1.0}
         (lambda: sample_size(**CASE | {"alpha": 0}), "alpha must be .* got 0"),
         (lambda: sample_size(**CASE, rule="mine"), "rule must be .* got 'mine'"),
         (lambda: bounds.packing_sample_size(**CASE | {"beta": 1}), "beta must be .* got 1"),
+        (lambda: bounds.packing_sample_size(**CASE | {"alpha": 2}), "alpha must be .* <= 1, got 2"),
         (lambda: Functions([]), r"functions must hold at least one function"),
         (
             lambda: Functions([lambda X: X[:, 0]]).predictions(np.full((2, 1), 0.5)),

@@ -114,6 +114,9 @@ def test_the_private_rate_ignores_the_best_one():
     assert rising[2] > rising[0]
     limited = [total(bounds.private_terms(epsilon=e, **options, limit_eta=True)) for e in (1, 10, 100, 1000)]
     assert all(np.diff(limited) <= 0)
+    one_draw = bounds.private_terms(epsilon=1, delta=1e-6, n_experts=2, horizon=1)
+    assert one_draw == pytest.approx(bounds.no_privacy_terms(n_experts=2, horizon=1, version="sharper"))
+    assert total(bounds.private_terms(epsilon=1, delta=1e-6, n_experts=1, horizon=1)) == 0.0
     assert limited[-1] == pytest.approx(total(bounds.no_privacy_terms(n_experts=2, horizon=50, version="sharper")))
 
 
@@ -127,6 +130,7 @@ def test_packing_bound():
     approximate = [bounds.packing_total_regret(epsilon=0.3, n_experts=10, horizon=200, delta=d) for d in (1e-3, 1e-9)]
     assert approximate[0] < approximate[1] < direct
     assert bounds.packing_total_regret(epsilon=1, n_experts=1, horizon=9) == 0.0
+    assert bounds.packing_total_regret(epsilon=800, n_experts=2, horizon=5, delta=1e-6) == pytest.approx(0.5)
     # no private upper bound is below it
     for epsilon in (0.01, 1.0):
         upper = total(bounds.private_terms(epsilon=epsilon, delta=1e-9, n_experts=10, horizon=500, method="basic"))

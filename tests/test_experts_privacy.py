@@ -260,6 +260,16 @@ def test_adaptive_recursion():
     assert bounds[0] - bounds[-1] < 1e-2
     assert bounds[-1] > composition.bounded_range(epsilon=0.6, k=4, target_epsilon=0.2)
     assert transcripts.adaptive_profile(eta=0.3, horizon=1, epsilon=0.0) == 0.0
+    assert transcripts.adaptive_profile(eta=0.3, horizon=5, epsilon=1000.0) == 0.0
+    # beyond the exact adversary of the book, and the oblivious supremum that it exceeds
+    options = {"eta": math.log(2), "horizon": 5, "epsilon": 0.0}
+    attack = transcripts.strongest_adversary(**options).delta
+    assert attack == pytest.approx(79 / 150, rel=1e-14)
+    oblivious = exponential_weights_delta(**options, method="bounded_range", adaptive=False)
+    u = 2**0.8
+    x, y = (u - 1) / 3, 4 * (1 - 1 / u) / 3
+    assert oblivious == pytest.approx((1 - x) ** 3 * (1 + 3 * x) - (1 - y) ** 3 * (1 + 3 * y), rel=1e-13)
+    assert oblivious < attack < transcripts.adaptive_profile(**options)
 
 
 def test_bounded_range_is_refused_for_adaptive_adversaries():
@@ -341,8 +351,18 @@ def test_dp_accounting_agrees_and_where_its_grid_overstates():
         (lambda: exponential_weights_delta(eta=1, epsilon=-1, horizon=9), "epsilon must be .* got -1"),
         (lambda: transcripts.transcript_law(ExponentialWeights(2, 1), np.zeros((40, 2))), "horizon must give at most"),
         (lambda: transcripts.transcript_law(ExponentialWeights(2, 1), lambda h: [0, 2], 3), "must be finite and in"),
+        (
+            lambda: transcripts.transcript_law(ExponentialWeights(2, 1), lambda h: [0], 3),
+            r"must have shape \(2,\), got",
+        ),
+        (
+            lambda: transcripts.transcript_law(ExponentialWeights(2, 1), np.zeros((2, 3))),
+            r"must have shape \(2,\), got",
+        ),
+        (lambda: transcripts.transcript_law(ExponentialWeights(2, 1), np.zeros((2, 2)), 4), "at least horizon - 1 = 3"),
         (lambda: transcripts.adaptive_profile(eta=10, horizon=100, epsilon=1), "eta must be <= "),
         (lambda: minimax.minimax_total_regret(epsilon=1, horizon=8), "horizon must be .* got 8"),
+        (lambda: minimax.minimax_total_regret(epsilon=25, horizon=5), "epsilon must be .* <= 20, got 25"),
         (lambda: minimax.worst_total_regret(eta=0, horizon=8), "eta must be .* got 0"),
     ],
 )

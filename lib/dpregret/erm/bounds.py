@@ -108,6 +108,7 @@ def packing_failure(*, n_hypotheses: int, n: int, q: float, epsilon: float) -> f
 
 def packing_sample_size(*, n_hypotheses: int, alpha: float, beta: float, epsilon: float) -> int:
     """The smallest n with ``packing_failure <= beta`` at q = alpha: fewer records cannot give excess below alpha."""
+    alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
     options = {"n_hypotheses": n_hypotheses, "q": alpha, "epsilon": epsilon}
     beta = _checks.delta(beta, "beta")
     return smallest(lambda n: packing_failure(n=n, **options) <= beta)

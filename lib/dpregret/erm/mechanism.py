@@ -50,7 +50,8 @@ def selection_probabilities(
     ValueError
         For no hypothesis, and for ``n_records < n_min`` with the rate score, where the law is not epsilon-private.
     """
-    errors = _checks.array("errors", errors, ndim=1, at_least=0, at_most=_checks.integer("n_records", n_records))
+    n_records = _checks.integer("n_records", n_records, at_least=0)
+    errors = _checks.array("errors", errors, ndim=1, at_least=0, at_most=n_records)
     if errors.size == 0:
         raise ValueError("errors must have at least one hypothesis, got none")
     law, scores = _mechanism(errors, n_records, epsilon, n_min, score, mechanism)

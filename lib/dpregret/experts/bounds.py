@@ -122,15 +122,17 @@ def private_terms(
     """`regret_terms` at the learning rate of `exponential_weights_eta` (same ``method``, ``adaptive``, ``batch``).
 
     With ``limit_eta`` the learning rate is at most the best one without privacy, so that the bound falls with epsilon;
-    without, as in the text, it rises again at large epsilon.
+    without, as in the text, it rises again at large epsilon. If there is one draw only, every learning rate is private
+    and the best one is taken.
     """
     eta = exponential_weights_eta(
         epsilon=epsilon, delta=delta, horizon=horizon, method=method, adaptive=adaptive, batch=batch
     )
     terms = {"n_experts": n_experts, "horizon": horizon, "beta": beta, "version": version, "batch": batch}
-    if limit_eta and n_experts > 1:
+    if limit_eta or math.isinf(eta):
         slope = regret_terms(eta=1.0, **terms)  # the bound is slope * eta + comparator / eta
-        eta = min(eta, math.sqrt(slope["comparator"] / slope["stability"]))
+        best = math.sqrt(slope["comparator"] / slope["stability"]) if slope["stability"] > 0 else 1.0
+        eta = min(eta, best)
     return regret_terms(eta=eta, **terms)
 
 
@@ -185,7 +187,7 @@ def packing_total_regret(*, epsilon: float, n_experts: int, horizon: int, delta:
     t = np.arange(min(horizon, math.ceil((math.log(k) + 40) / epsilon) + 1))
     wrong = expit(math.log(k - 1) - epsilon * t)  # (k-1) / (k-1 + e^{eps t})
     if delta:
-        group = delta * np.expm1(epsilon * t) / math.expm1(epsilon)
+        group = delta * np.exp(epsilon * (t - 1)) * np.expm1(-epsilon * t) / math.expm1(-epsilon)
         wrong = np.maximum(0.0, wrong * (1 - group))
     return float(wrong.sum())
 

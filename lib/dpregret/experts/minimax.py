@@ -36,7 +36,8 @@ def worst_total_regret(*, eta: float, horizon: int, resolution: int = 1) -> floa
 def minimax_total_regret(*, epsilon: float, horizon: int) -> float:
     """The least worst-case expected total regret of a learner with a purely epsilon-private transcript, k = 2.
 
-    Oblivious losses in [0, 1]^2, T <= 7; a linear program over the laws of the transcript. Losses (0, 1) and (1, 0)
+    Oblivious losses in [0, 1]^2, T <= 7, epsilon <= 20 (beyond, ``e^epsilon`` is past the accuracy of the solver, and
+    privacy costs next to nothing at such T); a linear program over the laws of the transcript. Losses (0, 1) and (1, 0)
     suffice: others the learner rounds, D_t to 1 or -1 at random with mean D_t. That keeps privacy, and the regret for
     the given losses is at most the expected regret for the rounded ones, since the minimum over experts is concave. The
     first action sees no loss: averaging over it loses nothing, and exchanging the experts makes it a fair coin. So the
@@ -44,7 +45,7 @@ def minimax_total_regret(*, epsilon: float, horizon: int) -> float:
     ``a_2..a_t`` depends on ``l_1..l_{t-1}`` only; laws of neighbours are within ``e^epsilon``; the regret of each of
     the ``2^T`` sequences is at most z, which is minimised.
     """
-    epsilon = _checks.epsilon(epsilon)
+    epsilon = _checks.real("epsilon", epsilon, above=0.0, at_most=20.0)
     n = _checks.integer("horizon", horizon, at_least=1, at_most=7) - 1
     if n == 0:
         return 0.5

@@ -33,7 +33,7 @@ def transcript_law(
 
     Parameters
     ----------
-    losses : array (>= T, k), or function from the tuple ``(a_1, ..., a_{t-1})`` to the k losses of round t
+    losses : array (>= T - 1, k), or function from the tuple ``(a_1, ..., a_{t-1})`` to the k losses of round t
         Called for t = 1..T-1, since the last losses influence no action.
     horizon : int
         T; by default the rows of the matrix. At most 2^20 transcripts.
@@ -42,6 +42,8 @@ def transcript_law(
     if not callable(losses):
         matrix = _checks.array("losses", losses, ndim=2, at_least=0.0, at_most=1.0)
         horizon = len(matrix) if horizon is None else horizon
+        if len(matrix) < horizon - 1:
+            raise ValueError(f"losses must have at least horizon - 1 = {horizon - 1} rounds, got {len(matrix)}")
         losses = lambda actions: matrix[len(actions)]  # noqa: E731
     horizon = _checks.integer("horizon", horizon, at_least=1)
     if k**horizon > _MOST:
@@ -58,6 +60,8 @@ def transcript_law(
             current = learner.probabilities(cumulative)
         if t < horizon:
             row = _checks.array(f"the losses after {actions}", losses(actions), ndim=1, at_least=0.0, at_most=1.0)
+            if row.shape != (k,):
+                raise ValueError(f"the losses after {actions} must have shape ({k},), got {row.shape}")
             cumulative = cumulative + row
         for action in range(k) if draw else actions[-1:]:
             extend((*actions, action), cumulative, current, probability * (current[action] if draw else 1.0))
@@ -117,6 +121,8 @@ def adaptive_profile(*, eta: float, horizon: int, epsilon: float, cells: int = 2
     b = 2 * _checks.real("eta", eta, above=0.0)
     n = _checks.integer("horizon", horizon, at_least=1) - 1
     epsilon, m = _checks.real("epsilon", epsilon, at_least=0.0), _checks.integer("cells", cells, at_least=1)
+    if epsilon >= n * b:
+        return 0.0
     if n * b > 300:
         raise ValueError(f"eta must be <= {150 / n:g} at this horizon, got {eta!r}")
     big = math.exp(b)
