@@ -47,17 +47,19 @@ def lemma_4_2(
 ) -> Errors:
     """Errors of the statistics of a bin, with probability 1 - delta for all bins of a layer.
 
-    Corrected, the constant of the third is ``18 (d+1)^3 + 2 d + 29 d``: Eq. (52) drops a term (E21), and its logarithm
-    has the factor 1/beta of the others.
+    Corrected, the second constant is ``20 d^2 + 48 d``, since ``|y_h| <= 2`` (E4; for ``|y_h| <= 1``, as on the first
+    layer, the printed one is right); the third is ``18 (d+1)^3 + 31 d``, since Eq. (52) drops a factor (E21), and its
+    logarithm has the factor 1/beta of the others.
     """
     _checks.choice("version", version, VERSIONS)
     d, log = dimension, _log(dimension, beta, delta)
     unit = 1 / (alpha * psi * math.sqrt(n))
-    third = 7 * (d + 1) ** 3 + 29 * d if version == "printed" else 18 * (d + 1) ** 3 + 31 * d
+    if version == "printed":
+        second, third = 19 * d**2 + 29 * d, 7 * (d + 1) ** 3 + 29 * d
+    else:
+        second, third = 20 * d**2 + 48 * d, 18 * (d + 1) ** 3 + 31 * d
     third_log = math.log(48 * d / delta) if version == "printed" else log
-    return Errors(
-        6.2 * d * log / (alpha * math.sqrt(n)), (19 * d**2 + 29 * d) * g * log * unit, third * g**2 * third_log * unit
-    )
+    return Errors(6.2 * d * log / (alpha * math.sqrt(n)), second * g * log * unit, third * g**2 * third_log * unit)
 
 
 def lemma_4_3(
