@@ -3,8 +3,8 @@
 All in one run of one process. Processor times, the best of a few repetitions; ratios are what to look at.
 """
 
-import resource
 import time
+import tracemalloc
 
 import numpy as np
 
@@ -42,6 +42,15 @@ def seconds(problem, oracle, horizon, repeats=3, **arguments) -> float:
     return best
 
 
+def kibibytes(problem, oracle, horizon) -> float:
+    """The largest allocation within a run."""
+    tracemalloc.start()
+    run(problem, horizon=horizon, oracle=oracle, alpha=1.0, seed=0)
+    peak = tracemalloc.get_traced_memory()[1] / 1024
+    tracemalloc.stop()
+    return peak
+
+
 def sphere_problem(dimension: int, n_contexts: int) -> ContextualProblem:
     """Two actions with features uniform on the sphere."""
     features = np.random.default_rng(0).normal(size=(n_contexts, 2, dimension))
@@ -66,7 +75,8 @@ def main() -> None:
     many = [two_direction_problem(r, "shared") for r in np.geomspace(1e-9, 1, 200)]
     run_many(many, horizon=1e18, oracle=ORACLES["randomized response"], alpha=1.0, seed=0)
     print(f"200 runs at T = 1e18 side by side: {(time.process_time() - start) / 200 * 1e3:.2f} ms a run")
-    print(f"largest memory of the process so far: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB\n")
+    peaks = [kibibytes(problem, ORACLES["randomized response"], T) for T in horizons]
+    print("largest allocation of a run, KiB, at these T: " + ", ".join(f"{peak:.0f}" for peak in peaks) + "\n")
 
     oracle = ORACLES["randomized response"]
     print("Growth, randomized response, T = 1e12, ms a run")
