@@ -76,7 +76,7 @@ def top_k(upper: np.ndarray, chosen: np.ndarray) -> None:
         chosen[j] = e
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")  # a call costs as much as its work
 def cascade(items, means, uniform):
     """The click position that one uniform gives, K + 1 for none (CascadeProblem.draw_click)."""
     unclicked = 1.0
@@ -87,7 +87,7 @@ def cascade(items, means, uniform):
     return items.size + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")  # a call costs as much as its work
 def list_regret(items, means, best_unclicked):
     """Expected regret of one list, given the probability that the best list gets no click."""
     unclicked = 1.0
