@@ -37,9 +37,9 @@ def test_panels():
 @pytest.mark.mpl_image_compare(**COMPARE)
 def test_every_series():
     report.style()
-    fig, (ax,) = report.panels(1, height=4)
+    fig, (ax,) = report.panels(1, height=8)
     for level, key in enumerate(SERIES):
         report.band(ax, ROUNDS, 0 * ROUNDS + level, key=key)
     ax.set(xlim=(0, 190), yticks=[])
-    ax.legend(loc="center right", reverse=True)
+    ax.legend(loc="center right", reverse=True, fontsize=7)
     return fig
