@@ -3,11 +3,18 @@
 import pytest
 
 from dpregret.report import Card, Claim, Register
+from dpregret.report.register import Reading, uncovered
+from dpregret.report.rule import OUTCOMES
 from tools import ledger, notebooks
 
 
 def test_cards_and_register_agree():
     assert ledger.disagreements(ledger.registers(), ledger.cards(notebooks.FOLDER), notebooks.names()) == []
+
+
+@pytest.mark.parametrize("paper", sorted(ledger.registers()))
+def test_every_line_of_the_sources_has_a_claim_or_a_reason(paper):
+    assert uncovered(ledger.registers()[paper]) == []
 
 
 def test_pages_named_in_the_register_exist():
@@ -32,11 +39,13 @@ def claim(**fields):
     return Claim(**{**CLAIM, "id": "cascading/theorem-4", "verdict": "fails", **fields})
 
 
-def card(verdict="fails", name="cascading/theorem-4", reading=None):
-    return Card(claim=name, verdict=verdict, check="c", observed="1", required="2", reading=reading)
+def card(verdict="fails", name="cascading/theorem-4", reading=None, evidence="exact"):
+    fields = {"check": "c", "observed": "1", "required": "2", "evidence": evidence}
+    return Card(claim=name, verdict=verdict, reading=reading, **fields)
 
 
-READINGS = {"honest": "fails", "scaled": "holds"}
+OUTCOME = {word: outcome for outcome, word in OUTCOMES.items()}
+READINGS = tuple(Reading(name=n, outcome=OUTCOME[w]) for n, w in (("honest", "fails"), ("scaled", "holds")))
 
 
 @pytest.mark.parametrize(
@@ -46,6 +55,10 @@ READINGS = {"honest": "fails", "scaled": "holds"}
         ([claim(status="planned", notebook="cascading/later")], []),
         ([claim(readings=READINGS)], [card(reading="honest"), card("holds", reading="scaled")]),
         ([claim(readings=READINGS)], [card(), card(reading="honest"), card("holds", reading="scaled")]),
+        ([claim()], [card(evidence="enclosure")]),
+        ([claim(empirical=True)], [card(evidence="confidence")]),
+        ([claim(kind="figure")], [card(evidence="confidence")]),
+        ([claim(verdict="holds")], [card("holds", evidence="proof")]),
     ],
 )
 def test_agreement_is_silent(claims, cards):
@@ -66,6 +79,10 @@ def test_agreement_is_silent(claims, cards):
         ([claim(notebook="cascading/gone")], [card()], "does not exist"),
         ([claim(status="planned")], [card()], "planned in the register"),
         ([claim(status="planned")], [], "planned in the register"),
+        ([claim()], [card(evidence="proof")], "needs evidence that is exact or enclosure"),
+        ([claim()], [card(evidence="confidence")], "needs evidence that is exact or enclosure"),
+        ([claim(kind="figure")], [card(evidence="proof")], "or confidence, the card has 'proof'"),
+        ([claim(verdict="holds")], [card("holds", evidence="belief")], "does not say what its evidence is"),
         ([DEFINITION], [card("holds", name="cascading/definition-1")], "the register None"),
     ],
 )

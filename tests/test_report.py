@@ -16,9 +16,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from dpregret import report
+from dpregret.report import rule
 from dpregret.report.book import Renderer
 from dpregret.report.claims import MIME, VERDICTS
 from dpregret.report.numbers import GLUE_PREFIX, is_marked
+from dpregret.report.register import line_range, uncovered
 
 FINITE = st.floats(-1e300, 1e300)
 ERRORS = st.floats(1e-12, 1e12)
@@ -120,7 +122,9 @@ def test_glue_emits_the_record_of_myst_nb(shell):
 
 # Cards
 
-CARD = dict(check="regret < bound", observed="≈ 3461 ± 16", required="<= 1200", margin="≈ 2.9 times")
+CARD = dict(
+    check="regret < bound", observed="≈ 3461 ± 16", required="<= 1200", margin="≈ 2.9 times", evidence="enclosure"
+)
 
 
 def executed(*cards):
@@ -135,7 +139,8 @@ def executed(*cards):
 
 def test_cards_come_back_from_an_executed_notebook(shell):
     cards = [report.verdict("cascading/theorem-4", word, **CARD) for word in VERDICTS]
-    cards.append(report.verdict("experts/lemma-2", "holds", check="c", observed="1", required="1", reading="honest"))
+    sure = dict(evidence="confidence", level="99 %")
+    cards.append(report.verdict("experts/lemma-2", "holds", **(CARD | sure), reading="honest"))
     assert report.collect(executed(*cards)) == cards
 
 
@@ -162,6 +167,16 @@ def test_a_card_is_text_and_escaped_html():
     html = card._repr_html_()
     assert 'class="claim-card verdict-holds-corrected"' in html
     assert "regret &lt; bound" in html and "a &amp; b" in html and "<= 1200" not in html
+    assert '<dt>evidence</dt><dd class="claim-evidence">enclosure</dd>' in html
+    sure = report.verdict("cascading/theorem-4", "holds", **(CARD | dict(evidence="confidence", level="99 %")))
+    assert str(sure).splitlines()[-1].split() == ["evidence", "confidence", "(99", "%)"]
+
+
+def test_a_card_of_another_version_is_refused(shell):
+    notebook = executed(report.verdict("cascading/theorem-4", "fails", **CARD))
+    notebook["cells"][1]["outputs"][0]["data"][MIME]["version"] = 3
+    with pytest.raises(ValueError, match="is not of version"):
+        report.collect(notebook)
 
 
 @pytest.mark.parametrize(
@@ -173,11 +188,60 @@ def test_a_card_is_text_and_escaped_html():
         ({"check": "≈ 3"}, "check must not hold"),
         ({"observed": 3}, "observed must be"),
         ({"reading": " "}, "reading must be"),
+        ({"evidence": "belief"}, "evidence must be one of"),
+        ({"evidence": "confidence"}, "level must be given"),
+        ({"level": "99 %"}, "level must be given"),
+        ({"evidence": "confidence", "level": "≈ 99"}, "level must not hold"),
     ],
 )
 def test_verdict_refuses(change, message):
     with pytest.raises(ValueError, match=message):
         report.verdict(**({"claim": "cascading/theorem-4", "verdict": "fails"} | CARD | change))
+
+
+# The rule for the words
+
+STATEMENT = {"kinds": ("constants", "conditions"), "text": "with 8 for 4"}
+REPAIR = {"kinds": ("repair",), "text": "another bonus"}
+KEEPS = {"keeps": ("message", "noise law", "order")}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "correction", "word"),
+    [
+        ("established", None, "holds"),
+        ("agrees", None, "consistent"),
+        ("undecided", None, "open"),
+        ("refuted", None, "fails"),
+        ("refuted", STATEMENT, "holds corrected"),
+        ("undecided", STATEMENT, "holds corrected"),
+        ("refuted", REPAIR, "fails"),
+        ("refuted", REPAIR | KEEPS, "fails"),
+        ("refuted", REPAIR | KEEPS | {"kinds": ("repair", "constants")}, "fails"),
+        ("undecided", REPAIR, "open"),
+        ("undecided", REPAIR | {"keeps": ("message", "order")}, "open"),
+        ("undecided", REPAIR | KEEPS, "holds corrected"),
+        ("undecided", REPAIR | KEEPS | {"kinds": ("constants", "repair")}, "holds corrected"),
+        *[("refuted", STATEMENT | {"kinds": (kind,)}, "holds corrected") for kind in rule.STATEMENT],
+    ],
+)
+def test_the_word_follows_from_outcome_and_correction(outcome, correction, word):
+    assert rule.word(outcome, correction and rule.Correction(**correction)) == word
+
+
+def test_the_rule_refuses_what_it_does_not_know():
+    for outcome in ("established", "agrees"):
+        with pytest.raises(ValueError, match="correction must be absent"):
+            rule.word(outcome, rule.Correction(**STATEMENT))
+    with pytest.raises(ValueError, match="outcome must be one of"):
+        rule.word("true")
+    for change in ({"kinds": ()}, {"kinds": "constants"}, {"kinds": ("wish",)}, {"text": " "}, {"keeps": ("order",)}):
+        with pytest.raises(ValueError, match=r"correction: (kinds|text|keeps)"):
+            rule.Correction(**(STATEMENT | change))
+    assert rule.kindest(["fails", "open", "consistent"]) == "consistent"
+    assert rule.kindest(["holds corrected", "consistent"]) == "holds corrected"
+    assert rule.kindest(["fails", "open"]) == "open"
+    assert rule.kindest(["holds corrected", "holds"]) == "holds"
 
 
 # The register
@@ -186,20 +250,32 @@ REGISTER = """
 paper: cascading
 title: A title
 citation: Wang2021
+source_lines: 12
 claims:
   - id: theorem-4
     kind: theorem
     number: "4"
     title: Regret
-    line: 356
+    lines: ["3-4", "9"]
     statement: At most $\\log T$.
-    verdict: fails
-    readings: {noise only: holds, honest: fails}
+    readings:
+      - {name: noise only, support: l. 3, outcome: refuted, correction: {kinds: [constants], text: twice as much}}
+      - {name: honest, support: l. 4, outcome: refuted}
+      - {name: K = 1, outcome: established, case: true}
+      - {name: public mask, support: l. 9, outcome: established, excluded: l. 4 contradicts it}
+    verdict: holds corrected
     notebook: cascading/regret
     faults: [E4]
-  - {id: definition-1, kind: definition, title: Privacy, statement: As usual.}
+  - {id: theorem-5, kind: theorem, title: Another, statement: Also., lines: "5", outcome: agrees, criterion: below 1,
+     verdict: consistent}
+  - {id: our-own, kind: proposition, title: Ours, statement: More., own: true, outcome: established, verdict: holds}
+  - {id: definition-1, kind: definition, title: Privacy, statement: As usual., lines: "1"}
 faults:
   - {id: E4, kind: constant, where: Theorem 4, text: Too small.}
+unclaimed:
+  - {lines: "2", what: a definition of notation}
+  - {lines: "6-8", what: related work}
+  - {lines: "10-12", what: references}
 """
 
 
@@ -211,21 +287,51 @@ def load(tmp_path, text):
 
 def test_the_register_is_read(tmp_path):
     register = load(tmp_path, REGISTER)
-    assert [claim.id for claim in register.claims] == ["cascading/theorem-4", "cascading/definition-1"]
-    assert report.expected(register, "cascading/theorem-4") == "fails"
-    assert report.expected(register, "cascading/theorem-4", "noise only") == "holds"
+    names = ["theorem-4", "theorem-5", "our-own", "definition-1"]
+    assert [claim.id for claim in register.claims] == [f"cascading/{name}" for name in names]
+    assert [claim.own for claim in register.claims] == [False, False, True, False]
+    words = {None: "holds corrected", "noise only": "holds corrected", "honest": "fails"}
+    for reading, word in (words | {"K = 1": "holds", "public mask": "holds"}).items():
+        assert report.expected(register, "cascading/theorem-4", reading) == word
+    assert report.expected(register, "cascading/theorem-5") == "consistent"
     assert report.load_registers(tmp_path) == {"cascading": register}
     for claim, reading in [("cascading/lemma-1", None), ("cascading/theorem-4", "x"), ("cascading/definition-1", None)]:
         with pytest.raises(ValueError, match=claim):
             report.expected(register, claim, reading)
 
 
+def test_every_line_of_a_source_has_a_claim_or_a_reason(tmp_path):
+    assert uncovered(load(tmp_path, REGISTER)) == []
+    assert uncovered(load(tmp_path, REGISTER.replace('lines: "6-8"', 'lines: "7"'))) == [6, 8]
+    assert uncovered(load(tmp_path, REGISTER.replace('["3-4", "9"]', '["3-4"]'))) == [9]
+    with pytest.raises(ValueError, match="lines must be at most 12"):
+        uncovered(load(tmp_path, REGISTER.replace('"10-12"', '"10-13"')))
+    with pytest.raises(ValueError, match="source_lines must be"):
+        uncovered(load(tmp_path, REGISTER.replace("source_lines: 12", "source_lines:")))
+    for bad in ("0", "4-3", "x", "1-", "-2"):
+        with pytest.raises(ValueError, match="a line or a range of lines"):
+            line_range(bad, "lines")
+    assert list(line_range("3-5", "lines")) == [3, 4, 5] and list(line_range(7, "lines")) == [7]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("verdict: fails", "verdict: false", "verdict must be one of"),
-        ("honest: fails", "honest: maybe", "reading 'honest'"),
-        ("kind: theorem", "kind: theorm", "kind must be one of"),
+        ("verdict: holds corrected", "verdict: false", "verdict must be one of"),
+        ("verdict: holds corrected", "verdict: holds", "verdict must be 'holds corrected', as follows"),
+        ("verdict: holds corrected", "verdict: fails", "verdict must be 'holds corrected', as follows"),
+        ("verdict: consistent", "verdict: holds", "verdict must be 'consistent', as follows"),
+        ("outcome: refuted}", "outcome: maybe}", "reading 'honest': outcome must be one of"),
+        ("support: l. 4, outcome: refuted}", "outcome: refuted}", "support must name"),
+        ("criterion: below 1,", "", "criterion must be given"),
+        ("outcome: refuted}", "outcome: refuted, criterion: none}", "criterion must be given"),
+        ("name: honest", "name: noise only", "repeated ids"),
+        ("    notebook:", "    outcome: refuted\n    notebook:", "must stand with the readings"),
+        ("statement: As usual.", "statement: As usual., outcome: established", "'outcome'.* must be absent"),
+        ("kinds: [constants]", "kinds: [wishes]", "kinds must be one of"),
+        ("kind: proposition", "kind: proposition, lines: 3", "lines must be absent"),
+        ("kind: constant,", "kind: odd,", "kind of fault E4 must be one of"),
+        ("kind: theorem\n", "kind: theorm\n", "kind must be one of"),
         ("number:", "nummer:", "unknown keys"),
         ("    title: Regret\n", "", "missing keys"),
         ("id: definition-1", "id: theorem-4", "repeated ids"),
@@ -239,6 +345,12 @@ def test_the_register_is_checked(tmp_path, old, new, message):
     assert old in REGISTER
     with pytest.raises(ValueError, match=message):
         load(tmp_path, REGISTER.replace(old, new, 1))
+
+
+def test_readings_that_are_cases_or_excluded_are_no_headline(tmp_path):
+    only = REGISTER.replace("support: l. 3,", "case: true,").replace("support: l. 4,", "case: true,")
+    with pytest.raises(ValueError, match="one that is neither a case nor excluded"):
+        load(tmp_path, only)
 
 
 # Published figures

@@ -240,7 +240,8 @@ def test_the_first_page_shows_headlines_with_the_verdict_of_the_cards():
         Claim(id="p/theorem-3", **fields),
     )
     papers = {"p": Register(paper="p", title="A paper", citation="c", claims=claims)}
-    found = [("p/one", Card(claim="p/theorem-1", verdict="fails", check="c", observed="1", required="2"))]
+    card = {"check": "c", "observed": "1", "required": "2", "evidence": "exact"}
+    found = [("p/one", Card(claim="p/theorem-1", verdict="fails", **card))]
     text = ledger.headlines(papers, found)
     assert "A paper" in text and "why $x$" in text and "fails" in text
     assert text.count("* - ") == 3 and text.index("why $x$") < text.index("planned") < text.index("later")

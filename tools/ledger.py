@@ -9,13 +9,15 @@ import re
 from pathlib import Path
 
 from dpregret.report import Card, Claim, Register, collect, expected, load_registers
-from dpregret.report.claims import SYMBOLS
+from dpregret.report.claims import EVIDENCE, SYMBOLS
+from dpregret.report.register import UNJUDGED
+from dpregret.report.rule import WORDS
 from tools import notebooks
 from tools.environment import ROOT
 
 REGISTER = ROOT / "book" / "claims"
 MARKS = {**SYMBOLS, "planned": "…"}
-ORDER = ("holds", "holds corrected", "consistent", "fails", "planned")  # also from best to worst
+ORDER = (*WORDS, "planned")  # also from best to worst
 PAPERS = ("cascading", "contextual", "experts")
 
 Found = list[tuple[str, Card]]  # the notebook's name, and a card in it
@@ -50,6 +52,8 @@ def disagreements(papers: dict[str, Register], found: Found, existing: list[str]
             problems.append(f"{where}: a card names no claim of the register")
         elif (word := wanted(papers, card)) != card.verdict:
             problems.append(f"{where}: the card says {card.verdict!r}, the register {word!r}")
+        elif problem := weak(claims[card.claim], card):
+            problems.append(f"{where}: {problem}")
     for claim in claims.values():
         own = [card for _, card in found if card.claim == claim.id]
         if claim.status == "planned":
@@ -60,9 +64,21 @@ def disagreements(papers: dict[str, Register], found: Found, existing: list[str]
             problems.append(f"{claim.id}: its notebook {claim.notebook!r} does not exist")
         if claim.verdict and not own:
             problems.append(f"{claim.id}: neither planned nor with a card in a notebook")
-        for reading in sorted(set(claim.readings) - {card.reading for card in own}) if own else ():
-            problems.append(f"{claim.id}: no card for the reading {reading!r}")
+        for reading in claim.readings if own else ():
+            if reading.name not in {card.reading for card in own}:
+                problems.append(f"{claim.id}: no card for the reading {reading.name!r}")
     return problems
+
+
+def weak(claim: Claim, card: Card) -> str:
+    """What is wrong with the evidence of a card; empty if nothing is."""
+    if card.evidence not in EVIDENCE:
+        return "the card does not say what its evidence is"
+    empirical = claim.empirical or claim.kind == "figure"
+    allowed = ("exact", "enclosure", "confidence") if empirical else ("exact", "enclosure")
+    if card.verdict == "fails" and card.evidence not in allowed:
+        return f"a 'fails' needs evidence that is {' or '.join(allowed)}, the card has {card.evidence!r}"
+    return ""
 
 
 def overall(papers: dict[str, Register], claim: Claim, found: Found) -> str | None:
@@ -77,9 +93,15 @@ def overall(papers: dict[str, Register], claim: Claim, found: Found) -> str | No
     return max((card.verdict for card in own), key=ORDER.index)
 
 
-def counts(papers: dict[str, Register], paper: Register, found: Found) -> dict[str, int]:
-    verdicts = [overall(papers, claim, found) for claim in paper.claims]
+def counts(papers: dict[str, Register], paper: Register, found: Found, *, own: bool) -> dict[str, int]:
+    """How often each word is given to the text's claims, or to the book's ``own``."""
+    verdicts = [overall(papers, claim, found) for claim in paper.claims if claim.own == own]
     return {word: verdicts.count(word) for word in ORDER}
+
+
+def said(numbers: dict[str, int]) -> str:
+    """Counts in words."""
+    return ", ".join(f"{number} {word}" for word, number in numbers.items() if number) or "none"
 
 
 def badge(word: str) -> str:
@@ -111,12 +133,16 @@ def table(head: list[str], rows: list[list[str]], css: str, widths: str) -> str:
 
 
 def glance(papers: dict[str, Register], found: Found) -> str:
-    """Verdict counts, a row a paper."""
+    """Verdict counts: a row a text for its own claims, then a row for what the book adds."""
     rows = []
     for paper in papers.values():
-        numbers = counts(papers, paper, found).values()
+        numbers = counts(papers, paper, found, own=False).values()
         rows.append([f"{line(paper.title)} {{cite}}`{paper.citation}`", *map(str, numbers)])
-    return table(["Paper", *map(badge, ORDER)], rows, "glance", "40" + " 12" * len(ORDER))
+    added = [counts(papers, paper, found, own=True) for paper in papers.values()]
+    rows.append(["*The book's own propositions*", *(str(sum(numbers[word] for numbers in added)) for word in ORDER)])
+    shown = [i for i, word in enumerate(ORDER) if word != "planned" or any(row[i + 1] != "0" for row in rows)]
+    rows = [[row[0], *(row[i + 1] for i in shown)] for row in rows]
+    return table(["Claims of", *(badge(ORDER[i]) for i in shown)], rows, "glance", "40" + " 12" * len(shown))
 
 
 def headlines(papers: dict[str, Register], found: Found) -> str:
@@ -139,30 +165,70 @@ def headlines(papers: dict[str, Register], found: Found) -> str:
     return "\n".join(parts)
 
 
+def row_of(papers: dict[str, Register], claim: Claim, name: str, card: Card) -> list[str]:
+    """The verdict and the evidence of a card."""
+    word = badge(card.verdict)
+    if card.verdict != wanted(papers, card):
+        word += " (not what the register expects)"
+    reading = next((reading for reading in claim.readings if reading.name == card.reading), None)
+    notes = []
+    if reading is not None:
+        kind = "case" if reading.case else "excluded reading" if reading.excluded else "reading"
+        why = reading.excluded or reading.support
+        notes.append(f"{kind}: *{line(reading.name)}*" + (f" ({line(why)})" if why else "") + ".")
+    judged = reading or claim
+    if judged.correction:
+        notes.append(f"Corrected ({', '.join(judged.correction.kinds)}): {line(judged.correction.text)}")
+    if judged.criterion:
+        notes.append(f"Criterion: {line(judged.criterion)}")
+    numbers = "; ".join(filter(None, [f"observed {card.observed}", f"required {card.required}", card.margin]))
+    level = f", {card.level}" if card.level else ""
+    evidence = f"*{plain(card.check)}:* {plain(numbers)} [{card.evidence}{plain(level)}]"
+    notebook = link("notebook", f"notebooks/{name}", ".ipynb")
+    return [word, " ".join([*notes, evidence, f"({notebook})"])]
+
+
+def claim_rows(papers: dict[str, Register], claim: Claim, found: Found) -> list[list[str]]:
+    """The rows of one claim: the statement beside its first card."""
+    item = link(f"{claim.kind.capitalize()} {claim.number}".strip(), claim.page, ".md")
+    if claim.lines:
+        item += f" (l. {', '.join(claim.lines)})"
+    text = f"**{line(claim.title)}.** {line(claim.statement)}"
+    if claim.beyond:
+        text += f" *Beyond:* {line(claim.beyond)}"
+    if claim.faults:
+        text += f" Faults: {', '.join(claim.faults)}."
+    own = [(name, card) for name, card in found if card.claim == claim.id]
+    if not own:
+        return [[item, text, badge("planned") if claim.verdict else "", ""]]
+    rows = [row_of(papers, claim, name, card) for name, card in own]
+    verdict = overall(papers, claim, found)
+    if len(rows) > 1:
+        text += f" **Verdict:** {badge(verdict)}"
+    return [[item, text, *rows[0]], *(["", "", *row] for row in rows[1:])]
+
+
 def ledger(papers: dict[str, Register], found: Found) -> str:
-    """A table a paper, a row a card."""
+    """For each text a table of its claims, one of the book's own, and one of what carries no word; a row a card."""
     parts = []
     for paper in papers.values():
-        numbers = counts(papers, paper, found)
-        said = ", ".join(f"{number} {word}" for word, number in numbers.items() if number)
-        parts.append(f"## {line(paper.title)}\n\n{sum(numbers.values())} claims: {said}.\n")
-        rows = []
-        for claim in paper.claims:
-            item = link(f"{claim.kind.capitalize()} {claim.number}".strip(), claim.page, ".md")
-            first = [item, f"**{line(claim.title)}.** {line(claim.statement)}"]
-            own = [(name, card) for name, card in found if card.claim == claim.id]
-            if not own:
-                rows.append([*first, badge("planned") if claim.verdict else "", ""])
-            for name, card in own:
-                word = badge(card.verdict)
-                if card.verdict != wanted(papers, card):
-                    word += " (not what the register expects)"
-                check = plain(card.check + (f" (reading: {card.reading})" if card.reading else ""))
-                numbers = [f"observed {card.observed}", f"required {card.required}", card.margin]
-                evidence = f"*{check}:* {plain('; '.join(filter(None, numbers)))}"
-                rows.append([*first, word, f"{evidence} ({link('notebook', f'notebooks/{name}', '.ipynb')})"])
-                first = ["", ""]
-        parts.append(table(["Item", "Claim", "Verdict", "Evidence"], rows, "ledger", "11 31 18 40"))
+        parts.append(f"## {line(paper.title)}\n")
+        judged = [claim for claim in paper.claims if claim.kind not in UNJUDGED]
+        groups = [
+            ("Claims of the text", [claim for claim in judged if not claim.own], False),
+            ("The book's own propositions", [claim for claim in judged if claim.own], True),
+        ]
+        for title, claims, own in groups:
+            if claims:
+                numbers = said(counts(papers, paper, found, own=own))
+                parts.append(f"### {title}\n\n{len(claims)} entries: {numbers}.\n")
+                rows = [row for claim in claims for row in claim_rows(papers, claim, found)]
+                parts.append(table(["Item", "Claim", "Verdict", "Evidence"], rows, "ledger", "11 31 16 42"))
+        rest = [claim for claim in paper.claims if claim.kind in UNJUDGED]
+        if rest:
+            parts.append("### Without a word: definitions, assumptions, pseudo-code\n")
+            rows = [row[:2] for claim in rest for row in claim_rows(papers, claim, found)]
+            parts.append(table(["Item", "What it is"], rows, "ledger", "14 86"))
     return "\n".join(parts)
 
 

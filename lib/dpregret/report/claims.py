@@ -19,14 +19,21 @@ from typing import Any
 
 from dpregret import _checks
 from dpregret.report.numbers import is_marked
+from dpregret.report.rule import WORDS
 
 MIME = "application/vnd.dpregret.claim+json"
-VERSION = 1
-VERDICTS = ("holds", "holds corrected", "fails", "consistent")
-SYMBOLS = {"holds": "✓", "holds corrected": "✓*", "fails": "✗", "consistent": "∼"}
+VERSION = 2
+VERDICTS = WORDS
+SYMBOLS = {"holds": "✓", "holds corrected": "✓*", "consistent": "∼", "open": "?", "fails": "✗"}
+EVIDENCE = {
+    "proof": "a proof in the book; the numbers illustrate it",
+    "exact": "integers, fractions or enumeration",
+    "enclosure": "ball arithmetic: the true value lies in the printed interval",
+    "confidence": "a statistical statement at the level given",
+}
 CLAIM_ID = re.compile(r"[a-z]+/[a-z0-9]+(?:[-.][a-z0-9]+)*")
 
-_STABLE = ("claim", "reading", "verdict", "check")
+_STABLE = ("claim", "reading", "verdict", "check", "evidence", "level")
 _PRINTED = ("observed", "required", "margin")
 
 
@@ -39,12 +46,15 @@ class Card:
     check: str
     observed: str
     required: str
+    evidence: str
+    level: str = ""
     margin: str = ""
     reading: str | None = None
 
     @property
     def _rows(self) -> list[tuple[str, str]]:
-        return [(name, getattr(self, name)) for name in ("check", *_PRINTED) if getattr(self, name)]
+        rows = [(name, getattr(self, name)) for name in ("check", *_PRINTED) if getattr(self, name)]
+        return [*rows, ("evidence", f"{self.evidence} ({self.level})" if self.level else self.evidence)]
 
     def __str__(self) -> str:
         reading = f" [{self.reading}]" if self.reading else ""
@@ -71,6 +81,8 @@ def verdict(
     claim: str,
     verdict: str,
     *,
+    evidence: str,
+    level: str = "",
     check: str,
     observed: str,
     required: str,
@@ -83,8 +95,13 @@ def verdict(
     ----------
     claim : str
         Full id in the register, such as ``cascading/theorem-4``.
-    verdict : {"holds", "holds corrected", "fails", "consistent"}
-        Computed from the evidence.
+    verdict : {"holds", "holds corrected", "consistent", "open", "fails"}
+        Computed from the evidence, by the rule in `dpregret.report.rule`.
+    evidence : {"proof", "exact", "enclosure", "confidence"}
+        What the verdict rests on: a proof in the book, which the numbers illustrate; integers, fractions or
+        enumeration; ball arithmetic; or a statistical statement.
+    level : str
+        The confidence level, such as ``99 %``; with the evidence "confidence", and only with it.
     check : str
         Short name of the check; stable from run to run, so without a Monte-Carlo number.
     observed, required, margin : str
@@ -96,21 +113,25 @@ def verdict(
     Raises
     ------
     ValueError
-        For an unknown verdict, an id that is not of the form ``paper/id``, an empty or non-text field, or a
-        Monte-Carlo number in ``check`` or ``reading``.
+        For an unknown verdict or kind of evidence, a missing or needless level, an id that is not of the form
+        ``paper/id``, an empty or non-text field, or a Monte-Carlo number in ``check``, ``reading`` or ``level``.
     """
     if not isinstance(claim, str) or not CLAIM_ID.fullmatch(claim):
         raise ValueError(f"claim must be of the form 'paper/id' in lower case, got {claim!r}")
     _checks.choice("verdict", verdict, VERDICTS)
-    fields = {"check": check, "observed": observed, "required": required, "margin": margin}
+    _checks.choice("evidence", evidence, EVIDENCE)
+    fields = {"check": check, "observed": observed, "required": required, "margin": margin, "level": level}
     if reading is not None:
         fields["reading"] = reading
     for name, text in fields.items():
-        if not isinstance(text, str) or (not text.strip() and name != "margin"):
-            raise ValueError(f"{name} must be {'' if name == 'margin' else 'non-empty '}text, got {text!r}")
+        optional = name in ("margin", "level")
+        if not isinstance(text, str) or (not text.strip() and not optional):
+            raise ValueError(f"{name} must be {'' if optional else 'non-empty '}text, got {text!r}")
         if name in _STABLE and is_marked(text):
             raise ValueError(f"{name} must not hold a Monte-Carlo number, got {text!r}")
-    return Card(claim=claim, verdict=verdict, **fields)
+    if bool(level.strip()) != (evidence == "confidence"):
+        raise ValueError(f"level must be given for the evidence 'confidence' and for no other, got {level!r}")
+    return Card(claim=claim, verdict=verdict, evidence=evidence, **fields)
 
 
 def collect(notebook: Mapping[str, Any]) -> list[Card]:
@@ -128,6 +149,10 @@ def collect(notebook: Mapping[str, Any]) -> list[Card]:
             if stable is None:
                 continue
             printed = output.get("metadata", {}).get(MIME)
+            if stable.get("version") == 1 and printed is not None:  # TRANSITION: goes when every notebook has run again
+                old = {name: stable.get(name) for name in ("claim", "reading", "verdict", "check")}
+                cards.append(Card(**old, **printed, evidence="unstated"))
+                continue
             if stable.get("version") != VERSION or printed is None:
                 why = "has lost its numbers" if printed is None else f"is not of version {VERSION}"
                 raise ValueError(f"the card of {stable.get('claim')!r} in cell {number} {why}")
