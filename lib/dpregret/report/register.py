@@ -223,9 +223,7 @@ def _verdict(claim: Claim, where: str) -> None:
     else:
         derived = word(claim.outcome, claim.correction)
     if claim.verdict != derived:
-        raise ValueError(
-            f"{where}: verdict must be {derived!r}, which follows from the outcomes, got {claim.verdict!r}"
-        )
+        raise ValueError(f"{where}: verdict must be {derived!r}, as follows from the outcomes, got {claim.verdict!r}")
 
 
 def _claim(paper: str, entry: Any, faults: set[str], where: str) -> Claim:
