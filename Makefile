@@ -1,6 +1,7 @@
 # make book        execute every notebook, build the book, check it:  _build/html/index.html
 # make test        everything that is checked
 # make notebooks   re-execute the committed notebooks in place, and the reference figures with them
+# make mutants     break the code in one place at a time: does a test notice? (ARGS="--only privacy" for one package)
 # make bench       speed, side by side with a plain loop
 # make lock        requirements.txt from requirements.in
 # make clean       remove what was built (distclean: the environment too)
@@ -17,7 +18,7 @@ SPHINX := .venv/bin/jupyter-book build -W -n --keep-going --quiet
 PYTEST := $(PY) -m pytest -q -n 2 --dist loadfile
 
 export PYTHONUTF8 := 1
-.PHONY: help book test lint notebooks bench lock clean distclean
+.PHONY: help book test lint notebooks mutants bench lock clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -53,6 +54,9 @@ test: $(STAMP) lint
 
 notebooks: $(STAMP)
 	$(EXECUTE) --in-place
+
+mutants: $(STAMP)
+	nice $(PY) -m tools.mutants $(ARGS)
 
 bench: $(STAMP)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) "$$script" || exit 1; done

@@ -22,7 +22,8 @@ def library_key() -> str:
 
 def prepare() -> None:
     """Set the variables in this process; kernels and workers inherit them."""
-    os.environ["NUMBA_CACHE_DIR"] = str(ROOT / "_build" / "numba" / library_key())
+    own = ROOT / "_build" / "numba" / library_key()
+    os.environ["NUMBA_CACHE_DIR"] = os.environ.get("DPREGRET_KERNELS", str(own))  # tools.mutants keeps its own
     os.environ.pop("MPLBACKEND", None)  # a file backend would drop every inline figure without an error
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel before the user's
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # a debugger's note on stderr
