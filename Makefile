@@ -2,6 +2,7 @@
 # make test        everything that is checked
 # make notebooks   re-execute the committed notebooks in place, and the reference figures with them
 # make mutants     break the code in one place at a time: does a test notice? (ARGS="--only privacy" for one package)
+# make portable    re-execute the notebooks as an older processor would, and compare (ARGS="--setting generic")
 # make bench       speed, side by side with a plain loop
 # make lock        requirements.txt from requirements.in
 # make clean       remove what was built (distclean: the environment too)
@@ -18,7 +19,7 @@ SPHINX := .venv/bin/jupyter-book build -W -n --keep-going --quiet
 PYTEST := $(PY) -m pytest -q -n 2 --dist loadfile
 
 export PYTHONUTF8 := 1
-.PHONY: help book test lint notebooks mutants bench lock clean distclean
+.PHONY: help book test lint notebooks mutants portable bench lock clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -57,6 +58,9 @@ notebooks: $(STAMP)
 
 mutants: $(STAMP)
 	nice $(PY) -m tools.mutants $(ARGS)
+
+portable: $(STAMP)
+	$(PY) -m tools.portable $(if $(NOTEBOOK),$(foreach n,$(NOTEBOOK),--notebook $(n))) $(ARGS)
 
 bench: $(STAMP)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) "$$script" || exit 1; done
