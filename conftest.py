@@ -1,5 +1,11 @@
 """Tests and validated notebooks run in the environment of `make book`."""
 
+import hypothesis
+
 from tools import environment
 
 environment.prepare()
+
+# no deadline: on a busy machine, or while a kernel compiles, an example may take seconds
+hypothesis.settings.register_profile("dpregret", deadline=None)
+hypothesis.settings.load_profile("dpregret")

@@ -25,6 +25,10 @@ LOADED = {  # element -> attributes from which a browser loads something by itse
     "audio": ("src",),
     "embed": ("src",),
     "object": ("data",),
+    "track": ("src",),
+    "input": ("src",),
+    "image": ("href", "xlink:href"),
+    "use": ("href", "xlink:href"),
 }
 NOT_LOADED = {"canonical", "prev", "next", "index", "search", "author", "license", "alternate"}
 IMAGE_NAME = re.compile(r"\.(png|svg|jpe?g|gif|webp)$", re.I)
@@ -56,20 +60,27 @@ def check_target(source: Path, address: str, root: Path) -> str | None:
     return None
 
 
+def addresses(attribute: str, value: str) -> list[str]:
+    """The addresses in an attribute; a srcset holds several, each with a width or a density."""
+    if attribute != "srcset":
+        return [value]
+    return [part.split()[0] for part in value.split(",") if part.strip()]
+
+
 def check_page(path: Path, root: Path) -> list[str]:
     problems = []
     for element in page(path).find_all(list(LOADED)):
         if element.name == "link" and NOT_LOADED & set(element.get("rel", [])):
             continue
         for attribute in LOADED[element.name]:
-            address = element.get(attribute)
-            if not address or address.startswith("data:"):
-                continue
-            parts = urlsplit(address)
-            if parts.scheme or parts.netloc:
-                problems.append(f"<{element.name}> loads from elsewhere: {address}")
-            elif problem := check_target(path, address, root):
-                problems.append(f"<{element.name}> {problem}")
+            for address in addresses(attribute, element.get(attribute) or ""):
+                if not address or address.startswith("data:"):
+                    continue
+                parts = urlsplit(address)
+                if parts.scheme or parts.netloc:
+                    problems.append(f"<{element.name}> loads from elsewhere: {address}")
+                elif problem := check_target(path, address, root):
+                    problems.append(f"<{element.name}> {problem}")
     for element in page(path).find_all("a", href=True):
         parts = urlsplit(element["href"])
         if not parts.scheme and not parts.netloc and element["href"] not in ("#", ""):
@@ -82,6 +93,9 @@ def check_page(path: Path, root: Path) -> list[str]:
     for element in page(path).find_all("style"):
         if CSS_ELSEWHERE.search(element.get_text()):
             problems.append("<style> loads from elsewhere")
+    for element in page(path).select("[style]"):
+        if CSS_ELSEWHERE.search(element["style"]):
+            problems.append(f"<{element.name} style> loads from elsewhere")
     return problems
 
 
@@ -107,9 +121,16 @@ def check(root: Path, source: Path | None = None) -> list[str]:
     return problems if pages else [f"{root}: no pages"]
 
 
-if __name__ == "__main__":
+def main() -> int:
+    if not 1 <= len(sys.argv) - 1 <= 2:
+        print("usage: python -m tools.check_html HTML [SOURCE]", file=sys.stderr)
+        return 2
     found = check(*(Path(argument) for argument in sys.argv[1:]))
     for problem in found:
         print(problem, file=sys.stderr)
     print(f"checked {sys.argv[1]}: {len(found)} problems")
-    sys.exit(1 if found else 0)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -121,6 +121,15 @@ def write_back(name: str, executed: Path) -> None:
     os.replace(fresh, path)
 
 
+def renew_reference(figures: Path, keep: bool) -> None:
+    """Take over the figures' numbers; without ``keep`` those of figures that are gone are removed."""
+    if not keep:
+        shutil.rmtree(REFERENCE, ignore_errors=True)
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for path in sorted(figures.glob("*.csv")):
+        shutil.copy(path, REFERENCE / path.name)
+
+
 def main() -> int:
     cli = argparse.ArgumentParser(prog="tools.execute", description="Execute the notebooks.")
     cli.add_argument("--notebook", action="append", default=[], help="such as cascading/ldp_regret; may be repeated")
@@ -133,6 +142,8 @@ def main() -> int:
     try:
         if options.in_place and (options.preset or options.given):
             raise Refused("committed notebooks are run at their defaults: no preset or parameter with --in-place")
+        if options.workers < 1:
+            raise Refused(f"--workers must be at least 1, got {options.workers}")
         todo = plan(options.notebook, options.preset, {key: parse(value) for key, value in options.given})
     except Refused as error:
         print(f"refused: {error}", file=sys.stderr)
@@ -157,18 +168,15 @@ def main() -> int:
                 failures[name] = failure
             elif options.in_place:
                 write_back(name, executed)
+    if options.in_place:
+        if not failures:
+            renew_reference(figures, keep=bool(options.notebook))
+        shutil.rmtree(executed)
     for name, failure in failures.items():
         print(f"\n--- {name}\n{failure}", file=sys.stderr)
     if failures:
         print(f"{len(failures)} of {len(todo)} notebooks failed: {', '.join(failures)}", file=sys.stderr)
         return 1
-    if options.in_place:
-        if not options.notebook:
-            shutil.rmtree(REFERENCE, ignore_errors=True)
-        REFERENCE.mkdir(parents=True, exist_ok=True)
-        for path in sorted(figures.glob("*.csv")):
-            shutil.copy(path, REFERENCE / path.name)
-        shutil.rmtree(executed)
     return 0
 
 
