@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import flint
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
@@ -44,6 +45,47 @@ def test_bayes_risk_by_enumeration_of_all_reports():
         p, r = (math.prod(x if bit else 1 - x for bit in bits) for x in rate)
         risk += q * (p / 2) * (r / 2) / (p / 2 + r / 2)
     assert lb.randomized_response_risk(n=n, alpha=alpha, c=c) == pytest.approx(risk, rel=1e-12)
+
+
+def bayes_risk_in_balls(n, alpha, c):
+    """``(q/2) sum p0 p1/(p0 + p1)`` over 13 standard deviations beyond both centres, in ball arithmetic."""
+    alpha, wide = flint.arb(alpha), 13 * math.sqrt(n) / 2 + 13
+    q = flint.arb(1) if c >= math.sqrt(n) else flint.arb(c) / flint.arb(n).sqrt()
+    keep = 1 / (1 + (-alpha).exp())
+    rates = [1 - keep, 1 - keep + q * (2 * keep - 1)]
+    low = max(0, math.floor(n * float(rates[0]) - wide))
+    high = min(n, math.ceil(n * float(rates[1]) + wide))
+    ways = flint.arb(n + 1).lgamma() - flint.arb(low + 1).lgamma() - flint.arb(n - low + 1).lgamma()
+    p, r = ((ways + low * rate.log() + (n - low) * (1 - rate).log()).exp() for rate in rates)
+    odds = [rate / (1 - rate) for rate in rates]
+    total = flint.arb(0)
+    for k in range(low, high + 1):
+        total += p * r / (p + r)
+        factor = flint.arb(n - k) / (k + 1)
+        p, r = p * factor * odds[0], r * factor * odds[1]
+    return q / 2 * total
+
+
+@pytest.mark.parametrize(
+    ("n", "alphas", "units", "accuracy"),
+    [
+        (1, (1.0, 1e-3), (0.1, None, 5, 50), 1e-13),
+        (1000, (1.0, 0.1, 1e-3), (0.1, None, 5, 50), 2e-13),
+        (31_623, (1.0, 0.1, 0.01), (None, 5, 50), 5e-13),
+        (10**6, (1.0, 0.5, 0.01), (None, 5), 5e-13),
+        (10**6, (1.0, 0.1), (50,), 5e-12),  # errors of 1e-53 and 1e-125
+        (10**8, (1.0, 0.01), (None, 5), 2e-12),
+        (10**9, (0.5,), (None,), 1e-12),
+    ],
+)
+def test_bayes_risk_against_ball_arithmetic(n, alphas, units, accuracy):
+    """Far more accurate than the 1e-9 to which the figures' exact numbers are compared; c in units of 1/(e^a - 1)."""
+    flint.ctx.prec = 160
+    for alpha, unit in itertools.product(alphas, units):
+        c = lb.paper_c(alpha) if unit is None else unit / math.expm1(alpha)
+        exact = bayes_risk_in_balls(n, alpha, c)
+        assert float(exact.rel_accuracy_bits()) > 60
+        assert abs(lb.randomized_response_risk(n=n, alpha=alpha, c=c) / exact - 1) < accuracy, (alpha, unit)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 1.0])
