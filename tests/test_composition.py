@@ -31,20 +31,20 @@ def product_divergence(p, q, k, epsilon):
 
 
 def test_basic_adds_up():
-    assert composition.basic(epsilon=0.25, delta=1e-3, k=4) == (1.0, pytest.approx(4e-3, rel=1e-15))
+    assert composition.basic(epsilon=0.25, delta=1e-3, k=4) == (1.0, pytest.approx(4e-3, rel=1e-15, abs=0))
     assert composition.basic(epsilon=0.25, k=4) == (1.0, 0.0)
     assert composition.basic(epsilon=0.25, delta=0.5, k=4) == (1.0, 1.0)
 
 
 def test_advanced_is_theorem_3_20():
     epsilon, delta = composition.advanced(epsilon=0.1, delta=1e-6, k=100, slack=1e-5)
-    assert epsilon == pytest.approx(0.1 * math.sqrt(200 * math.log(1e5)) + 10 * (math.exp(0.1) - 1), rel=1e-14)
-    assert delta == pytest.approx(1.1e-4, rel=1e-14)
+    assert epsilon == pytest.approx(0.1 * math.sqrt(200 * math.log(1e5)) + 10 * (math.exp(0.1) - 1), rel=1e-14, abs=0)
+    assert delta == pytest.approx(1.1e-4, rel=1e-14, abs=0)
 
 
 def test_lemma_4_formula_and_range():
     each = composition.corollary_4_1(epsilon=0.2, delta=1e-3, k=4)
-    assert each == (pytest.approx(0.2 / math.sqrt(16 * math.log(math.e + 200)), rel=1e-15), 1e-3 / 8)
+    assert each == (pytest.approx(0.2 / math.sqrt(16 * math.log(math.e + 200)), rel=1e-15, abs=0), 1e-3 / 8)
     with pytest.raises(ValueError, match=r"epsilon must be .* <= 0.9, got 1.0"):
         composition.corollary_4_1(epsilon=1.0, delta=1e-3, k=4)
     assert composition.corollary_4_1(epsilon=2.0, delta=1e-3, k=4, strict=False)[0] > each[0]
@@ -86,7 +86,9 @@ def test_scales_for_four_clicks():
     [(0.6, 4, 0.5, "0.339840145209102952642"), (0.3, 4, 0.5, "0.0855226779150984543133")],
 )
 def test_optimal_reference_values(epsilon, k, target, expected):
-    assert composition.optimal(epsilon=epsilon, k=k, target_epsilon=target) == pytest.approx(float(expected), rel=1e-13)
+    assert composition.optimal(epsilon=epsilon, k=k, target_epsilon=target) == pytest.approx(
+        float(expected), rel=1e-13, abs=0
+    )
 
 
 def test_optimal_of_many_small_releases():
@@ -216,7 +218,7 @@ def test_bounded_range_is_the_worst_pair(epsilon, k, target):
     )
     worst = max(-search.fun, *values)
     found = composition.bounded_range(epsilon=epsilon, k=k, target_epsilon=target)
-    assert found == pytest.approx(worst, rel=1e-9)
+    assert found == pytest.approx(worst, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -230,13 +232,15 @@ def test_bounded_range_search_misses_no_better_pair(epsilon, k, target):
     excess = k * t - i * epsilon - target
     terms = binom.pmf(k - i, k, p) * np.where(excess > 0, -np.expm1(-np.maximum(excess, 0)), 0)
     found = composition.bounded_range(epsilon=epsilon, k=k, target_epsilon=target)
-    assert found == pytest.approx(terms.sum(axis=1).max(), rel=1e-11)
+    assert found == pytest.approx(terms.sum(axis=1).max(), rel=1e-11, abs=0)
 
 
 def test_one_bounded_range_release_is_the_exponential_mechanism():
     for epsilon, target in [(0.1, 0.0), (0.8, 0.3), (5.0, 2.0), (1.0, 1.0)]:
         found = composition.bounded_range(epsilon=epsilon, k=1, target_epsilon=target)
-        assert found == pytest.approx(ExponentialMechanism(epsilon=epsilon, sensitivity=1.0).delta(target), rel=1e-13)
+        assert found == pytest.approx(
+            ExponentialMechanism(epsilon=epsilon, sensitivity=1.0).delta(target), rel=1e-13, abs=0
+        )
 
 
 def test_bounded_range_bounds_products_of_exponential_mechanisms():
@@ -273,7 +277,7 @@ def test_four_accounts_of_nineteen_releases():
 def test_bounded_range_epsilon_inverts_bounded_range(epsilon, k, target_delta):
     found = composition.bounded_range_epsilon(epsilon=epsilon, k=k, target_delta=target_delta)
     again = composition.bounded_range(epsilon=epsilon, k=k, target_epsilon=found)
-    assert again == pytest.approx(target_delta, rel=1e-7)
+    assert again == pytest.approx(target_delta, rel=1e-7, abs=0)
 
 
 # Zero-concentrated privacy
@@ -288,7 +292,7 @@ def test_zcdp_delta_is_the_minimum_over_orders(rho, ratio):
     log_bound = a * ((a + 1) * rho - epsilon) + a * np.log(a) - (a + 1) * np.log1p(a)
     found = composition.zcdp_delta(rho=rho, epsilon=epsilon)
     assert found <= np.exp(log_bound.min()) * (1 + 1e-12)
-    assert found == pytest.approx(np.exp(log_bound.min()), rel=1e-4)
+    assert found == pytest.approx(np.exp(log_bound.min()), rel=1e-4, abs=0)
 
 
 @settings(deadline=None, max_examples=100)
@@ -303,12 +307,14 @@ def test_zcdp_delta_bounds_the_gaussian_mechanism(rho, epsilon):
 @pytest.mark.parametrize("delta", [0.5, 1e-3, 1e-9, 1e-200])
 def test_zcdp_closed_form_and_inverse(rho, delta):
     closed = composition.zcdp(rho=rho, delta=delta)
-    assert closed == pytest.approx(rho + 2 * math.sqrt(rho * -math.log(delta)), rel=1e-14)
-    assert math.sqrt(rho) == pytest.approx(math.sqrt(-math.log(delta) + closed) - math.sqrt(-math.log(delta)), rel=1e-7)
+    assert closed == pytest.approx(rho + 2 * math.sqrt(rho * -math.log(delta)), rel=1e-14, abs=0)
+    assert math.sqrt(rho) == pytest.approx(
+        math.sqrt(-math.log(delta) + closed) - math.sqrt(-math.log(delta)), rel=1e-7, abs=0
+    )
     best = composition.zcdp_epsilon(rho=rho, delta=delta)
     assert 0.0 <= best <= closed
     if best > 0.0:
-        assert composition.zcdp_delta(rho=rho, epsilon=best) == pytest.approx(delta, rel=1e-9)
+        assert composition.zcdp_delta(rho=rho, epsilon=best) == pytest.approx(delta, rel=1e-9, abs=0)
 
 
 def test_accounts_of_a_thousand_rounds():
@@ -319,7 +325,7 @@ def test_accounts_of_a_thousand_rounds():
     assert round(composition.zcdp(rho=k * eta**2 / 2, delta=1e-6), 3) == 0.251
     assert round(composition.optimal_epsilon(epsilon=2 * eta, k=k, target_delta=1e-6), 3) == 0.375
     total, delta = composition.advanced(epsilon=2 * eta, k=1000, slack=1e-6)
-    assert (total, delta) == (pytest.approx(0.509061423056895594240940, rel=1e-13), 1e-6)
+    assert (total, delta) == (pytest.approx(0.509061423056895594240940, rel=1e-13, abs=0), 1e-6)
 
 
 def test_optimal_in_exact_rationals():
@@ -329,7 +335,7 @@ def test_optimal_in_exact_rationals():
         sum(math.comb(k, i) * max(Fraction(0), ratio ** (k - i) - target * ratio**i) for i in range(k + 1)) / 3**k
     )
     found = composition.optimal(epsilon=math.log(2), k=k, target_epsilon=math.log(1.5))
-    assert found == pytest.approx(float(expected), rel=1e-14)
+    assert found == pytest.approx(float(expected), rel=1e-14, abs=0)
 
 
 # Bad input
@@ -359,3 +365,111 @@ def test_optimal_in_exact_rationals():
 def test_bad_input_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+# Exact numbers over the whole range, against mpmath
+
+
+def exact_pair(t, epsilon, k, target):
+    """Divergence of k copies of the binary pair with log-ratios t and t - epsilon, all in mpmath."""
+    high = (1 - mpmath.exp(t - epsilon)) / (1 - mpmath.exp(-epsilon))
+    ratio, weight, total = (1 - high) / high, high**k, mpmath.mpf(0)
+    for i in range(k + 1):
+        excess = k * t - i * epsilon - target
+        if excess <= 0:
+            break
+        total += weight * (1 - mpmath.exp(-excess))
+        weight *= ratio * (k - i) / (i + 1)
+    return total
+
+
+@pytest.mark.parametrize("epsilon", [1e-250, 1e-15, 1e-12, 1e-6, 0.3])
+@pytest.mark.parametrize("k, part", [(201, 0.0), (251, 0.2)])
+def test_bounded_range_of_many_releases_is_the_exact_maximum(epsilon, k, part):
+    target = part * k * epsilon
+    found = composition.bounded_range(epsilon=epsilon, k=k, target_epsilon=target)
+    with mpmath.workdps(40 if epsilon > 1e-100 else 300):
+        e, goal = mpmath.mpf(epsilon), mpmath.mpf(target)
+        candidates = [(goal + (j + 1) * e) / (k + 1) for j in range(0 if part else 60, k + 1 if part else 140)]
+        exact = max(exact_pair(t, e, k, goal) for t in candidates if k * t > goal and t < e)
+    assert found == pytest.approx(float(exact), rel=1e-11, abs=0)
+
+
+def test_the_pairs_rise_and_then_fall():
+    """What the search for the worst pair of many small releases rests on, over all pairs."""
+    for k, epsilon, part in itertools.product([201, 800], [1e-200, 1e-13, 1e-7, 0.01], [0.0, 1e-3, 0.05, 0.5]):
+        target, j, i = part * k * epsilon, np.arange(k + 1)[:, None], np.arange(k + 1)
+        t, rest = (target + (j + 1) * epsilon) / (k + 1), ((k - j) * epsilon - target) / (k + 1)
+        kept = ((k * t > target) & (rest > 0))[:, 0]
+        t, rest = t[kept], rest[kept]
+        excess = k * t - i * epsilon - target
+        high = np.expm1(-rest) / math.expm1(-epsilon)
+        values = (binom.pmf(k - i, k, high) * -np.expm1(-np.maximum(excess, 0))).sum(axis=1)
+        steps = np.diff(values)
+        signs = np.sign(steps[abs(steps) > 1e-12 * values.max()])
+        assert (np.diff(signs) <= 0).all()
+        found = composition.bounded_range(epsilon=epsilon, k=k, target_epsilon=target)
+        assert found == pytest.approx(values.max(), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-15, 1e-6, 0.3, 40.0, 1e300])
+@pytest.mark.parametrize("k, part", [(1, 0.0), (2, 0.3), (19, 0.0), (200, 0.1)])
+@pytest.mark.parametrize("delta", [0.0, 1e-12])
+def test_optimal_over_the_whole_range(epsilon, k, part, delta):
+    target = part * k * epsilon
+    with mpmath.workdps(700):
+        e, t, d = mpmath.mpf(epsilon), mpmath.mpf(target), mpmath.mpf(delta)
+        small = mpmath.exp(-e) if epsilon < 1e3 else mpmath.mpf(0)
+        pure = mpmath.mpf(0)
+        for i in range(k + 1):
+            if (excess := (k - 2 * i) * e - t) > 0:
+                gain = 1 - (mpmath.exp(-excess) if excess < 1e4 else 0)
+                pure += mpmath.binomial(k, i) * small**i * gain
+        exact = 1 - (1 - d) ** k * (1 - pure / (1 + small) ** k)
+    found = composition.optimal(epsilon=epsilon, k=k, delta=delta, target_epsilon=target)
+    assert found == pytest.approx(float(exact), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("k", [2, 19, 300])
+@pytest.mark.parametrize("epsilon", [1e-12, 0.01, 0.7])
+@pytest.mark.parametrize("part", [1e-3, 0.3, 0.999])
+def test_a_smallest_epsilon_meets_its_delta(k, epsilon, part):
+    for epsilon_of, profile, high in [
+        (composition.optimal_epsilon, composition.optimal, {"epsilon": epsilon, "k": k}),
+        (composition.bounded_range_epsilon, composition.bounded_range, {"epsilon": epsilon, "k": k}),
+    ]:
+        target_delta = part * profile(**high, target_epsilon=0.0)
+        found = epsilon_of(**high, target_delta=target_delta)
+        assert profile(**high, target_epsilon=found) <= target_delta
+        assert profile(**high, target_epsilon=found * (1 - 1e-9)) > target_delta
+    rho = k * epsilon**2 / 8
+    found = composition.zcdp_epsilon(rho=rho, delta=part)
+    assert composition.zcdp_delta(rho=rho, epsilon=found) <= part
+
+
+@pytest.mark.parametrize("rho", [1e-12, 1e-3, 0.5, 30.0, 1e4])
+@pytest.mark.parametrize("ratio", [0.0, 1.0, 1.5, 10.0, 1e4])
+def test_zcdp_delta_against_a_minimum_in_mpmath(rho, ratio):
+    epsilon = ratio * rho
+    found = composition.zcdp_delta(rho=rho, epsilon=epsilon)
+    with mpmath.workdps(40):
+        r, e = mpmath.mpf(rho), mpmath.mpf(epsilon)
+
+        def log_bound(a):
+            return a * ((a + 1) * r - e) + a * mpmath.log(a) - (a + 1) * mpmath.log1p(a)
+
+        def slope(x):
+            a = mpmath.exp(x)
+            return (2 * a + 1) * r - e - mpmath.log1p(1 / a)
+
+        low, high = mpmath.mpf(-40000), mpmath.mpf(200)
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+        exact = mpmath.exp(log_bound(mpmath.exp(low)))
+    assert found == pytest.approx(float(exact), rel=1e-11, abs=1e-307)
+
+
+def test_advanced_composition_of_a_huge_epsilon_is_infinite():
+    assert composition.advanced(epsilon=1e3, k=2, slack=0.1) == (math.inf, 0.1)
+    assert composition.zcdp(rho=2.0, delta=0.25) == pytest.approx(2 + 2 * math.sqrt(2 * math.log(4)), rel=1e-15, abs=0)

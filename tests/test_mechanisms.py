@@ -44,8 +44,8 @@ def test_laplace_profile_is_the_hockey_stick_integral(scale, sensitivity, epsilo
 @pytest.mark.parametrize("sensitivity", [0.5, 1.0, 4.0])
 def test_laplace_round_trip(epsilon, sensitivity):
     mechanism = Laplace.calibrated(epsilon=epsilon, sensitivity=sensitivity)
-    assert mechanism.scale == pytest.approx(sensitivity / epsilon, rel=1e-15)
-    assert mechanism.epsilon == pytest.approx(epsilon, rel=1e-15)
+    assert mechanism.scale == pytest.approx(sensitivity / epsilon, rel=1e-15, abs=0)
+    assert mechanism.epsilon == pytest.approx(epsilon, rel=1e-15, abs=0)
     assert mechanism.delta(epsilon * (1 + 1e-12)) == 0.0
     assert mechanism.delta(epsilon * 0.99) > 0.0
 
@@ -86,7 +86,7 @@ def gaussian_profile_50_digits(mu, epsilon):
 def test_gaussian_profile_has_full_relative_accuracy(mu, standardised):
     epsilon = max(0.0, mu * (mu / 2 - standardised))
     expected = gaussian_profile_50_digits(mu, epsilon)
-    assert Gaussian(1.0, mu).delta(epsilon) == pytest.approx(float(expected), rel=2e-12)
+    assert Gaussian(1.0, mu).delta(epsilon) == pytest.approx(float(expected), rel=2e-12, abs=0)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -104,17 +104,19 @@ def test_gaussian_profile_is_the_hockey_stick_integral(sigma, sensitivity, epsil
 def test_analytic_gaussian_round_trip(epsilon, delta):
     mechanism = Gaussian.analytic(epsilon=epsilon, delta=delta, sensitivity=3.0)
     assert mechanism.sensitivity == 3.0
-    assert mechanism.delta(epsilon) == pytest.approx(delta, rel=1e-10)
-    assert mechanism.epsilon(delta) == pytest.approx(epsilon, rel=1e-8)
+    assert mechanism.delta(epsilon) == pytest.approx(delta, rel=1e-10, abs=0)
+    assert mechanism.epsilon(delta) == pytest.approx(epsilon, rel=1e-8, abs=0)
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 20.0])
 @pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-9])
 def test_gaussian_agrees_with_dp_accounting(epsilon, delta):
     theirs = dp_accounting.get_sigma_gaussian(epsilon, delta)
-    assert Gaussian.analytic(epsilon=epsilon, delta=delta, sensitivity=1.0).sigma == pytest.approx(theirs, rel=1e-7)
+    assert Gaussian.analytic(epsilon=epsilon, delta=delta, sensitivity=1.0).sigma == pytest.approx(
+        theirs, rel=1e-7, abs=0
+    )
     assert Gaussian(theirs, 1.0).epsilon(delta) == pytest.approx(
-        dp_accounting.get_epsilon_gaussian(theirs, delta), rel=1e-7
+        dp_accounting.get_epsilon_gaussian(theirs, delta), rel=1e-7, abs=0
     )
 
 
@@ -140,7 +142,7 @@ def test_gaussian_epsilon_is_zero_once_delta_is_large():
 
 def test_classical_gaussian_is_the_formula_of_lemma_3():
     mechanism = Gaussian.classical(epsilon=0.5, delta=1e-3, sensitivity=2.0)
-    assert mechanism.sigma == pytest.approx(4 * math.sqrt(2 * math.log(1250)), rel=1e-15)
+    assert mechanism.sigma == pytest.approx(4 * math.sqrt(2 * math.log(1250)), rel=1e-15, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +177,7 @@ def test_effective_epsilon_of_noise_a_hundred_times_too_small(sensitivity, expec
         sigma = 0.01 * Gaussian.classical(epsilon=epsilon, delta=1e-3, sensitivity=2.0).sigma
         effective = Gaussian(sigma, sensitivity).epsilon(1e-3)
         assert round(effective, 1 if value < 30 else 0) == value
-        assert float(gaussian_profile_50_digits(sensitivity / sigma, effective)) == pytest.approx(1e-3, rel=1e-9)
+        assert float(gaussian_profile_50_digits(sensitivity / sigma, effective)) == pytest.approx(1e-3, rel=1e-9, abs=0)
 
 
 # Noise
@@ -204,7 +206,7 @@ def test_noise_has_the_stated_law(mechanism, law):
 def test_randomized_response_profile_over_all_events(epsilon, n_categories):
     mechanism = RandomizedResponse(epsilon=epsilon, n_categories=n_categories)
     matrix = mechanism.transition_matrix()
-    assert matrix.sum(axis=1) == pytest.approx(np.ones(n_categories), rel=1e-15)
+    assert matrix.sum(axis=1) == pytest.approx(np.ones(n_categories), rel=1e-15, abs=0)
     for target in [0.0, 0.3 * epsilon, 0.9 * epsilon, epsilon, 2 * epsilon]:
         worst = max(
             sum(matrix[a, list(event)]) - math.exp(target) * sum(matrix[b, list(event)])
@@ -280,7 +282,7 @@ def divergence(p, q, epsilon):
 def test_choices_are_private_on_neighbouring_scores(kind, scores):
     mechanism = kind(epsilon=0.8, sensitivity=0.5)
     p = mechanism.probabilities(scores)
-    assert p.sum() == pytest.approx(1.0, rel=1e-14)
+    assert p.sum() == pytest.approx(1.0, rel=1e-14, abs=0)
     for other in neighbours(scores, 0.5):
         q = mechanism.probabilities(other)
         assert np.abs(np.log(p / q)).max() <= 0.8 + 1e-12
@@ -304,7 +306,7 @@ def test_profile_of_choices_is_attained(kind, epsilon):
         bounds = (start - 0.1, start + 0.1)
         return -minimize_scalar(lambda gap: -attained(gap, step), bounds=bounds, options={"xatol": 1e-11}).fun
 
-    assert worst(0.5) == pytest.approx(mechanism.delta(epsilon), rel=1e-9)
+    assert worst(0.5) == pytest.approx(mechanism.delta(epsilon), rel=1e-9, abs=0)
     assert worst(0.55) > mechanism.delta(epsilon)
     assert mechanism.delta(0.8) == mechanism.delta(5.0) == 0.0
 
@@ -313,7 +315,9 @@ def test_monotone_scores_need_half_the_noise():
     scores = [0.0, 1.0, 3.0]
     mechanism = ExponentialMechanism(epsilon=0.8, sensitivity=1.0, monotone=True)
     p = mechanism.probabilities(scores)
-    assert p == pytest.approx(ExponentialMechanism(epsilon=1.6, sensitivity=1.0).probabilities(scores), rel=1e-15)
+    assert p == pytest.approx(
+        ExponentialMechanism(epsilon=1.6, sensitivity=1.0).probabilities(scores), rel=1e-15, abs=0
+    )
     for steps in itertools.product([0, 1], repeat=3):
         assert np.abs(np.log(p / mechanism.probabilities(np.add(scores, steps)))).max() <= 0.8 + 1e-12
 
@@ -327,7 +331,9 @@ def test_permute_and_flip_probabilities_by_enumeration(scores):
         for r in order:
             expected[r] += alive * coins[r]
             alive *= 1 - coins[r]
-    assert PermuteAndFlip(epsilon=1.0, sensitivity=1.0).probabilities(scores) == pytest.approx(expected, rel=1e-13)
+    assert PermuteAndFlip(epsilon=1.0, sensitivity=1.0).probabilities(scores) == pytest.approx(
+        expected, rel=1e-13, abs=0
+    )
 
 
 @settings(deadline=None, max_examples=100)
@@ -335,7 +341,7 @@ def test_permute_and_flip_probabilities_by_enumeration(scores):
 def test_permute_and_flip_never_scores_below_the_exponential_mechanism(scores, shift):
     flip = PermuteAndFlip(epsilon=1.0, sensitivity=1.0).probabilities(scores)
     exponential = ExponentialMechanism(epsilon=1.0, sensitivity=1.0).probabilities(scores)
-    assert flip.sum() == pytest.approx(1.0, rel=1e-12)
+    assert flip.sum() == pytest.approx(1.0, rel=1e-12, abs=0)
     assert flip @ np.array(scores) >= exponential @ np.array(scores) - 1e-10
     shifted = ExponentialMechanism(epsilon=1.0, sensitivity=1.0).probabilities(np.array(scores) + shift)
     assert shifted == pytest.approx(exponential, rel=1e-11, abs=1e-300)
@@ -413,3 +419,119 @@ def test_mechanisms_are_frozen_values(mechanism):
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(mechanism, field, 2.0)
     assert mechanism == dataclasses.replace(mechanism)
+
+
+# Exact numbers over the whole range, against mpmath
+
+
+EXTREME_EPSILONS = [1e-300, 1e-30, 1e-8, 0.05, 1.0, 50.0, 2000.0, 1e8, 1e20, 1e26, 1e35, 1e150]
+
+
+def mills(x):
+    """Phi(-x)/phi(x), by a continued fraction for large x."""
+    if x < 200:
+        return mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(x * x / 2) * mpmath.erfc(x / mpmath.sqrt(2))
+    value = x
+    for i in range(40, 0, -1):
+        value = x + i / value
+    return 1 / value
+
+
+def gaussian_profile_for_any_epsilon(sigma, sensitivity, epsilon):
+    with mpmath.workdps(900 if epsilon < 1e-100 else 420):
+        mu, epsilon = mpmath.mpf(sensitivity) / mpmath.mpf(sigma), mpmath.mpf(epsilon)
+        a, r = mu / 2 - epsilon / mu, mu / 2 + epsilon / mu
+        return mpmath.ncdf(a) - mpmath.npdf(a) * mills(r)
+
+
+@pytest.mark.parametrize("epsilon", EXTREME_EPSILONS)
+def test_analytic_gaussian_keeps_its_promise_at_every_epsilon(epsilon):
+    for delta in [1 - 1e-9, 0.5, 0.3, 1e-5, 1e-50, 1e-300]:
+        mechanism = Gaussian.analytic(epsilon=epsilon, delta=delta, sensitivity=3.0)
+        true = gaussian_profile_for_any_epsilon(mechanism.sigma, 3.0, epsilon)
+        assert true <= delta
+        if epsilon <= 1e8:
+            assert true >= delta * (1 - mpmath.mpf("1e-10"))
+        else:  # one double less and the promise would be broken, or nearly
+            less = math.nextafter(mechanism.sigma, 0.0)
+            assert gaussian_profile_for_any_epsilon(less, 3.0, epsilon) >= delta * (1 - mpmath.mpf("1e-10"))
+        if true > 1e-307:
+            assert abs(mpmath.mpf(mechanism.delta(epsilon)) / true - 1) < 1e-12
+
+
+@pytest.mark.parametrize("sigma", [1e-150, 1e-30, 1e-12, 0.1, 1.0, 30.0, 1e9])
+def test_effective_epsilon_of_the_gaussian_keeps_its_promise(sigma):
+    for delta in [0.7, 1e-5, 1e-200]:
+        epsilon = Gaussian(sigma, 3.0).epsilon(delta)
+        true = gaussian_profile_for_any_epsilon(sigma, 3.0, epsilon)
+        assert true <= delta
+        less = 0.0 if sigma == 1e9 else epsilon * (1 - 1e-9)
+        assert epsilon == 0.0 or gaussian_profile_for_any_epsilon(sigma, 3.0, less) > delta
+    assert Gaussian(1e-200, 1.0).epsilon(0.5) == math.inf
+    assert Gaussian(1e-200, 1.0).delta(1.0) == 1.0 and Gaussian(1e200, 1e-200).delta(1.0) == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-12, 0.3, 1.0, 40.0, 700.0, 1e308])
+def test_pure_profiles_at_every_epsilon(epsilon):
+    """Closed forms in mpmath; 0 from the mechanism's own epsilon on, however far."""
+    laplace = Laplace.calibrated(epsilon=epsilon, sensitivity=1.0) if epsilon > 1e-300 else Laplace(1.0, epsilon)
+    mechanisms = {
+        "laplace": laplace,
+        "flip": PermuteAndFlip(epsilon=epsilon, sensitivity=1.0),
+        "exponential": ExponentialMechanism(epsilon=epsilon, sensitivity=1.0),
+        "response": RandomizedResponse(epsilon=epsilon),
+        "five": RandomizedResponse(epsilon=epsilon, n_categories=5),
+    }
+    with mpmath.workdps(800):
+        for target in [0.0, 0.25 * epsilon, 0.5 * epsilon, (1 - 2.0**-20) * epsilon]:
+            e, t = (mpmath.mpf(mechanisms["laplace"].epsilon), mpmath.mpf(target))
+            x = mpmath.mpf(epsilon)
+            expected = {
+                "laplace": 1 - mpmath.exp((t - e) / 2),
+                "flip": 1 - mpmath.exp((t - x) / 2),
+                "exponential": (1 - mpmath.exp((t - x) / 2)) ** 2 / (1 - mpmath.exp(-x)),
+                "response": (mpmath.exp(x) - mpmath.exp(t)) / (mpmath.exp(x) + 1),
+                "five": (1 - mpmath.exp(t - x)) / (1 + 4 * mpmath.exp(-x)),
+            }
+            for name, value in expected.items():
+                found = mechanisms[name].delta(target)
+                assert found == pytest.approx(float(value), rel=1e-9 if name == "laplace" else 1e-13, abs=5e-324), name
+    for mechanism in mechanisms.values():
+        assert (
+            mechanism.delta(epsilon * (1 + 1e-12))
+            == mechanism.delta(max(1500.0, 2 * epsilon if epsilon < 1e307 else epsilon))
+            == 0.0
+        )
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-12, 0.3, 40.0, 700.0, 1e300])
+@pytest.mark.parametrize("k", [2, 7, 10**6])
+def test_randomized_response_probabilities_have_full_relative_accuracy(epsilon, k):
+    response = RandomizedResponse(epsilon=epsilon, n_categories=k)
+    with mpmath.workdps(700):
+        e = mpmath.exp(-mpmath.mpf(epsilon)) if epsilon < 1e3 else mpmath.mpf(0)
+        truth = 1 / (1 + (k - 1) * e)
+        for found, exact in [
+            (response.truth_probability, truth),
+            (response.lie_probability, truth * e),
+            (response.contrast, truth * (1 - e)),
+        ]:
+            assert found == pytest.approx(float(exact), rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize(
+    "epsilon, sensitivity", [(1e300, 1e-300), (1e-300, 1e300), (2.0, 0.5), (1e-9, 3.0), (1e3, 1.0)]
+)
+@pytest.mark.parametrize("monotone", [False, True])
+def test_choices_have_full_relative_accuracy(epsilon, sensitivity, monotone):
+    for scores in [[0.0, 1.0, 3.0, 2.5], [1e308, -1e308, 0.0], [5e-324, 0.0], [2.0, 2.0]]:
+        with mpmath.workdps(50):
+            rate = mpmath.mpf(epsilon) / (mpmath.mpf(sensitivity) * (1 if monotone else 2))
+            weights = [mpmath.exp(rate * (mpmath.mpf(s) - max(scores))) for s in scores]
+            exact = [float(w / mpmath.fsum(weights)) for w in weights]
+        kind = ExponentialMechanism(epsilon=epsilon, sensitivity=sensitivity, monotone=monotone)
+        found = kind.probabilities(scores)
+        assert found == pytest.approx(exact, rel=1e-12, abs=1e-307)
+        assert found.sum() == pytest.approx(1.0, rel=1e-15, abs=0)
+        flip = PermuteAndFlip(epsilon=epsilon, sensitivity=sensitivity).probabilities(scores)
+        assert flip.sum() == pytest.approx(1.0, rel=1e-13, abs=0) and (flip >= 0).all()

@@ -43,8 +43,8 @@ def test_impossible_outputs_under_the_empty_record(dimension, scale):
     hits = impossible(mechanism, 0 * v, v, generator(1, dimension, scale))
     assert agrees(hits, 1 - math.exp(-1 / 9))
     for epsilon in (0.0, 1.0, 100.0):
-        assert mechanism.delta_between(0 * v, v, epsilon) == pytest.approx(mechanism.delta(epsilon), rel=1e-14)
-        assert mechanism.delta(epsilon) == pytest.approx(1 - math.exp(-1 / 9), rel=1e-14)
+        assert mechanism.delta_between(0 * v, v, epsilon) == pytest.approx(mechanism.delta(epsilon), rel=1e-14, abs=0)
+        assert mechanism.delta(epsilon) == pytest.approx(1 - math.exp(-1 / 9), rel=1e-14, abs=0)
 
 
 @pytest.mark.parametrize(("dimension", "sine"), [(2, 1.0), (3, 1.0), (4, 0.5)])
@@ -53,8 +53,8 @@ def test_replacement_by_a_vector_of_equal_length(dimension, sine):
     v, w = np.eye(dimension)[0], np.zeros(dimension)
     w[:2] = math.sqrt(1 - sine**2), sine
     exact = 2 / math.pi * quad(lambda t: t * k1(t), 0, 4 / 9 * sine)[0]
-    assert mechanism.delta_between(v, w, 0.0) == pytest.approx(exact, rel=1e-9)
-    assert mechanism.delta_between(v, w, 50.0) == pytest.approx(exact, rel=1e-9)
+    assert mechanism.delta_between(v, w, 0.0) == pytest.approx(exact, rel=1e-9, abs=0)
+    assert mechanism.delta_between(v, w, 50.0) == pytest.approx(exact, rel=1e-9, abs=0)
     assert agrees(impossible(mechanism, v, w, generator(2, dimension)), exact)
 
 
@@ -91,7 +91,7 @@ def test_overlap_by_double_quadrature(a, b):
         return math.exp(-x) * (below + above)
 
     value, _ = quad(inner, a, a + 40)
-    assert overlap(a, b) == pytest.approx(4 / math.pi * value, rel=1e-8)
+    assert overlap(a, b) == pytest.approx(4 / math.pi * value, rel=1e-8, abs=0)
 
 
 def test_overlap_at_its_edges():
@@ -100,7 +100,7 @@ def test_overlap_at_its_edges():
     assert overlap(0.7, 1e-9) == pytest.approx(math.exp(-0.7), abs=1e-6)
     assert overlap(1e-9, 0.7) == pytest.approx(1.0, abs=1e-8)
     # exchange of the two inputs: the overlap weighs e^(a - b) times as much
-    assert overlap(0.4, 0.9) * math.exp(0.4 - 0.9) == pytest.approx(overlap(0.9, 0.4), rel=1e-10)
+    assert overlap(0.4, 0.9) * math.exp(0.4 - 0.9) == pytest.approx(overlap(0.9, 0.4), rel=1e-10, abs=0)
 
 
 vectors = st.lists(st.floats(-1, 1), min_size=3, max_size=3).map(lambda x: np.array(x) / max(1.0, np.linalg.norm(x)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -32,7 +33,9 @@ def advanced(*, epsilon: float, k: int, slack: float, delta: float = 0.0) -> tup
     """
     epsilon, k, delta = _release(epsilon, k, delta)
     slack = _checks.delta(slack, "slack")
-    composed = epsilon * math.sqrt(2 * k * math.log(1 / slack)) + k * epsilon * math.expm1(epsilon)
+    composed = epsilon * math.sqrt(2 * k * math.log(1 / slack)) + k * epsilon * (
+        math.expm1(epsilon) if epsilon < 700 else math.inf
+    )
     return composed, min(1.0, k * delta + slack)
 
 
@@ -146,12 +149,16 @@ def _release(epsilon: float, k: int, delta: float) -> tuple[float, int, float]:
 
 
 def _smallest(profile: Callable[[float], float], target: float, high: float) -> float:
-    """The root of a non-increasing profile on [0, high], where it is <= target at ``high``."""
+    """The root of a non-increasing profile on [0, high], where it is <= target at ``high``; on the safe side of it."""
     if profile(0.0) <= target:
         return 0.0
     if profile(high) >= target:  # equal up to rounding
         return high
-    return float(brentq(lambda x: profile(x) - target, 0.0, high, **_ROOT))
+    root = float(brentq(lambda x: profile(x) - target, 0.0, high, **_ROOT))
+    step = math.ulp(root)
+    while profile(root) > target and root < high:
+        root, step = min(root + step, high), 2 * step
+    return root
 
 
 def _optimal(epsilon: float, k: int, delta: float, target: float) -> float:
@@ -163,22 +170,45 @@ def _optimal(epsilon: float, k: int, delta: float, target: float) -> float:
 
 
 def _bounded_range(epsilon: float, k: int, target: float) -> float:
-    t = np.minimum((target + (np.arange(k + 1) + 1) * epsilon) / (k + 1), epsilon)
-    t = t[(k * t > target) & (t < epsilon)]
+    """The largest ``_pair(t)`` over the candidates t; `rest` is epsilon - t, so that neither is a difference."""
+    j = np.arange(k + 1)
+    t, rest = (target + (j + 1) * epsilon) / (k + 1), ((k - j) * epsilon - target) / (k + 1)
+    kept = (k * t > target) & (rest > 0)
+    t, rest = t[kept], rest[kept]
     if t.size == 0:
         return 0.0
     # probabilities of the log-ratios t and t - epsilon
-    high = -np.expm1(t - epsilon) / -math.expm1(-epsilon)
-    low = np.exp(t - epsilon) * np.expm1(-t) / math.expm1(-epsilon)
-    candidates = np.arange(t.size)
-    if k > 200 and target < 600:
-        # a difference of two binomial tails ranks the t up to cancellation; the best few are then summed exactly
-        m = np.clip(np.ceil((k * t - target) / epsilon) - 1, 0, k - 1)
-        rough = betainc(k - m, m + 1, high) - math.exp(target) * betainc(k - m, m + 1, high * np.exp(-t))
-        candidates = np.argsort(rough)[-5:]
+    high = -np.expm1(-rest) / -math.expm1(-epsilon)
+    low = np.exp(-rest) * np.expm1(-t) / math.expm1(-epsilon)
     i = np.arange(k + 1)
-    worst = max(_positive_part(k * t[c] - i * epsilon - target, i, k, low[c], high[c]) for c in candidates)
-    return min(1.0, worst)
+
+    @cache
+    def pair(c: int) -> float:
+        return _positive_part(k * t[c] - i * epsilon - target, i, k, low[c], high[c])
+
+    if k <= 200 or target >= 600:
+        return min(1.0, max(map(pair, range(t.size))))
+    # a difference of two binomial tails ranks the t, up to its rounding; those it cannot tell apart are summed
+    m = np.clip(np.ceil((k * t - target) / epsilon) - 1, 0, k - 1)
+    rough = betainc(k - m, m + 1, high) - math.exp(target) * betainc(k - m, m + 1, high * np.exp(-t))
+    best = np.flatnonzero(rough >= rough.max() - _TAIL_ROUNDING)
+    if best.size <= 50:
+        return min(1.0, max(map(pair, best)))
+    return min(1.0, _peak(pair, t.size))
+
+
+_TAIL_ROUNDING = 1e-12  # of a difference of two binomial tails, at most
+
+
+def _peak(values: Callable[[int], float], size: int) -> float:
+    """The largest of ``values(0..size-1)``, which rise and then fall, by ever finer grids."""
+    low, high = 0, size - 1
+    while True:
+        grid = sorted({low + (high - low) * part // 16 for part in range(17)})
+        best = max(range(len(grid)), key=lambda place: values(grid[place]))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+        if high - low <= 16:
+            return max(map(values, range(low, high + 1)))
 
 
 def _positive_part(excess: np.ndarray, i: np.ndarray, k: int, low: float, high: float = 1.0) -> float:

@@ -71,7 +71,7 @@ class RandomizedResponse:
     def delta(self, epsilon: float) -> float:
         """The exact profile ``(truth - exp(epsilon) lie)_+``; only the report of the true value can favour it."""
         epsilon = _checks.real("epsilon", epsilon, at_least=0.0)
-        return max(0.0, -math.expm1(epsilon - self.epsilon) * self.truth_probability)
+        return -math.expm1(epsilon - self.epsilon) * self.truth_probability if epsilon < self.epsilon else 0.0
 
     def _categories(self, name: str, values: np.ndarray) -> np.ndarray:
         values = _checks.array(name, values, at_least=0, at_most=self.n_categories - 1)
@@ -110,7 +110,7 @@ class ExponentialMechanism:
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities of the outcomes, shape (n,) like ``scores``."""
-        weights = np.exp(_exponents(scores, self.epsilon / (self.sensitivity * (1 if self.monotone else 2))))
+        weights = np.exp(_exponents(scores, self.epsilon / (1 if self.monotone else 2), self.sensitivity))
         return weights / weights.sum()
 
     def sample(self, rng: np.random.Generator, scores: np.ndarray, size: int | None = None) -> np.ndarray | int:
@@ -126,7 +126,8 @@ class ExponentialMechanism:
         epsilon = _checks.real("epsilon", epsilon, at_least=0.0)
         if epsilon >= self.epsilon:
             return 0.0
-        return math.expm1((epsilon - self.epsilon) / 2) ** 2 / -math.expm1(-self.epsilon)
+        gain = -math.expm1((epsilon - self.epsilon) / 2)
+        return gain * (gain / -math.expm1(-self.epsilon))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,14 +154,14 @@ class PermuteAndFlip:
         u is the rank of r as a uniform arrival time. Gauss-Legendre nodes integrate this polynomial of degree n - 1
         exactly; time and memory grow like n^2.
         """
-        coins = np.exp(_exponents(scores, self.epsilon / (2 * self.sensitivity)))
+        coins = np.exp(_exponents(scores, self.epsilon / 2, self.sensitivity))
         nodes, weights = np.polynomial.legendre.leggauss(len(coins) // 2 + 1)
         tails = 1 - np.outer(coins, (nodes + 1) / 2)
         return coins * ((np.exp(np.log(tails).sum(axis=0)) / tails) @ (weights / 2))
 
     def sample(self, rng: np.random.Generator, scores: np.ndarray, size: int | None = None) -> np.ndarray | int:
         """``size`` independent choices (indices), or one if ``size`` is None: the largest score plus Exp(1) noise."""
-        exponents = _exponents(scores, self.epsilon / (2 * self.sensitivity))
+        exponents = _exponents(scores, self.epsilon / 2, self.sensitivity)
         shape = exponents.shape if size is None else (_checks.integer("size", size, at_least=0), len(exponents))
         winners = np.argmax(exponents + rng.standard_exponential(shape), axis=-1)
         return int(winners) if size is None else winners
@@ -173,12 +174,16 @@ class PermuteAndFlip:
         the smaller of its two tails, and the Laplace law, which two outcomes attain, is the extreme case.
         """
         epsilon = _checks.real("epsilon", epsilon, at_least=0.0)
-        return max(0.0, -math.expm1((epsilon - self.epsilon) / 2))
+        return -math.expm1((epsilon - self.epsilon) / 2) if epsilon < self.epsilon else 0.0
 
 
-def _exponents(scores: np.ndarray, rate: float) -> np.ndarray:
-    """``rate (score - best)``, all <= 0."""
+def _exponents(scores: np.ndarray, epsilon: float, sensitivity: float) -> np.ndarray:
+    """``epsilon (score - best) / sensitivity``, all <= 0; -inf below the range of a double, never nan."""
     scores = _checks.array("scores", scores, ndim=1)
     if scores.size == 0:
         raise ValueError("scores must have at least one entry, got none")
-    return rate * (scores - scores.max())
+    with np.errstate(over="ignore"):
+        gaps, rate = scores - scores.max(), epsilon / sensitivity
+        if 0.0 < rate < math.inf:
+            return rate * gaps
+        return epsilon * (gaps / sensitivity) if rate else np.zeros_like(gaps)

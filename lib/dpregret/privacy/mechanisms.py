@@ -8,7 +8,9 @@ floating-point noise are out of scope.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import brentq
@@ -23,6 +25,7 @@ __all__ = ["ExponentialMechanism", "Gaussian", "Laplace", "PermuteAndFlip", "Ran
 _ROOT = {"xtol": 1e-300, "rtol": 4 * np.finfo(float).eps, "maxiter": 1000}
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+_ACCURACY = 1e-12  # relative, of the Gaussian profile
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Laplace:
         ``2 S exp(-S) >= 0``. More coordinates follow by induction, since domination survives products.
         """
         epsilon = _checks.real("epsilon", epsilon, at_least=0.0)
-        return max(0.0, -math.expm1((epsilon - self.epsilon) / 2))
+        return -math.expm1((epsilon - self.epsilon) / 2) if epsilon < self.epsilon else 0.0
 
 
 @dataclass(frozen=True)
@@ -119,20 +122,34 @@ class Gaussian:
 
     @classmethod
     def analytic(cls, *, epsilon: float, delta: float, sensitivity: float) -> Gaussian:
-        """The smallest sigma that is (epsilon, delta)-private, by root finding on the exact profile [Balle2018]."""
+        """The smallest sigma that is (epsilon, delta)-private, by root finding on the exact profile [Balle2018].
+
+        For every epsilon and delta a double can hold, the true profile of the result is at most ``delta``, and at least
+        ``delta (1 - 1e-10)`` as long as epsilon <= 1e8. Beyond, two neighbouring doubles sigma have profiles further
+        apart than that, and the safe one is taken.
+        """
         epsilon, delta = _checks.epsilon(epsilon), _checks.delta(delta)
         sensitivity = _checks.real("sensitivity", sensitivity, above=0.0)
-        # Phi(a) = delta is too private: mu / 2 - epsilon / mu = q, solved without cancellation for either sign of q
-        q = float(ndtri(delta))
-        root = math.hypot(q, math.sqrt(2 * epsilon))
-        low = (2 * epsilon / (root - q) if q < 0 else root + q) * (1 - 1e-12)
-        high = 2 * low
-        while _log_profile(high, epsilon) < math.log(delta):
-            high *= 2
-        log_mu = brentq(
-            lambda x: _log_profile(math.exp(x), epsilon) - math.log(delta), math.log(low), math.log(high), **_ROOT
-        )
-        return cls(sensitivity * math.exp(-log_mu), sensitivity)
+        target, root, q = math.log(delta), math.sqrt(2 * epsilon), float(ndtri(delta))  # Phi(q) is too private
+
+        def ends(a: float) -> tuple[float, float, float]:
+            r = math.hypot(a, root)
+            return a, r, a + r if a >= 0 else 2 * epsilon / (r - a)
+
+        def at(mu: float) -> float:
+            return _log_profile(mu / 2 - epsilon / mu, mu / 2 + epsilon / mu, mu)
+
+        if at(1.0) > target:  # mu = D / sigma < 1: look for its logarithm
+            low = max(ends(q)[2] * (1 - 1e-12), 5e-324)
+            mu = math.exp(brentq(lambda x: at(math.exp(x)) - target, math.log(low), 0.0, **_ROOT))
+        else:  # look for a = mu / 2 - epsilon / mu, so that nothing cancels
+            high = max(1.0, 2 * abs(q))
+            while _log_profile(*ends(high)) < target:
+                high *= 2
+            a = brentq(lambda a: _log_profile(*ends(a)) - target, q - 1e-9, high, xtol=1e-15, rtol=_ROOT["rtol"])
+            mu = ends(a)[2]
+        sigma = _first_double(sensitivity / mu, lambda x: cls(x, sensitivity).delta(epsilon) <= delta * (1 - _ACCURACY))
+        return cls(sigma, sensitivity)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> np.ndarray | float:
         """Noise of the given shape."""
@@ -146,36 +163,71 @@ class Gaussian:
     def delta(self, epsilon: float) -> float:
         """The exact profile ``Phi(D/2s - epsilon s/D) - exp(epsilon) Phi(-D/2s - epsilon s/D)``, s = sigma.
 
-        Small values keep their relative accuracy down to the smallest normal number, about 1e-308.
+        Relative accuracy 1e-12 for every argument, down to the smallest normal number, about 1e-308.
         """
-        return math.exp(_log_profile(self.sensitivity / self.sigma, _checks.real("epsilon", epsilon, at_least=0.0)))
+        epsilon = _checks.real("epsilon", epsilon, at_least=0.0)
+        return math.exp(_log_profile(*self._ends(epsilon)))
 
     def epsilon(self, delta: float) -> float:
-        """The effective epsilon: the smallest epsilon >= 0 with ``self.delta(epsilon) <= delta``."""
-        target = math.log(_checks.delta(delta))
-        mu = self.sensitivity / self.sigma
-        if _log_profile(mu, 0.0) <= target:
+        """The effective epsilon: the smallest epsilon >= 0 with ``self.delta(epsilon) <= delta``; never below it.
+
+        ``math.inf`` if that exceeds the largest double.
+        """
+        delta = _checks.delta(delta)
+        if self.delta(0.0) <= delta:
             return 0.0
+        target, mu = math.log(delta), self.sensitivity / self.sigma
         high = mu * (mu / 2 - float(ndtri(delta))) * (1 + 1e-12)  # there Phi(a) = delta
-        return float(brentq(lambda x: _log_profile(mu, x) - target, 0.0, high, **_ROOT))
+        if not math.isfinite(high):
+            return math.inf
+        found = float(brentq(lambda x: _log_profile(*self._ends(x)) - target, 0.0, high, **_ROOT))
+        return _first_double(found, lambda x: self.delta(x) <= delta * (1 - _ACCURACY))
+
+    def _ends(self, epsilon: float) -> tuple[float, float, float]:
+        """``D/2s - epsilon s/D``, ``D/2s + epsilon s/D`` and their sum, each the double next to the exact value."""
+        d, s = Fraction(self.sensitivity), Fraction(self.sigma)
+        half, shift = d / (2 * s), Fraction(epsilon) * s / d
+        return _rounded(half - shift), _rounded(half + shift), _rounded(2 * half)
 
 
-def _log_profile(mu: float, epsilon: float) -> float:
-    """Log of the Gaussian profile at mu = D / sigma.
+def _rounded(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
-    With a = mu/2 - epsilon/mu and the Mills ratio M(x) = Phi(-x)/phi(x), delta = phi(a) (M(-a) - M(mu - a)), because
-    exp(epsilon) phi(a - mu) = phi(a). So exp(epsilon) is never formed.
+
+def _first_double(x: float, holds: Callable[[float], bool]) -> float:
+    """The smallest double near x from which on a promise holds."""
+    step, low, high = math.ulp(x), x, x
+    if holds(x):
+        while holds(low):
+            low, high, step = low - step, low, 2 * step
+    else:
+        while not holds(high):
+            low, high, step = high, high + step, 2 * step
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _log_profile(a: float, r: float, mu: float) -> float:
+    """Log of the Gaussian profile at ``a = mu/2 - epsilon/mu`` and ``r = mu/2 + epsilon/mu``, mu = D / sigma.
+
+    With the Mills ratio M(x) = Phi(-x)/phi(x), delta = phi(a) (M(-a) - M(r)), because exp(epsilon) phi(r) = phi(a).
+    So exp(epsilon) is never formed.
     """
-    a = mu / 2 - epsilon / mu
-    if a < -1e6:
+    if a < -1e6 or mu == 0.0:
         return -math.inf
+    if a > 1e6:
+        return 0.0
     log_phi = -a * a / 2 - _LOG_SQRT_2PI
-    if mu < 0.5:  # the difference would cancel: integrate -M' over [-a, mu - a]
+    if mu < 0.5:  # the difference would cancel: integrate -M' over [-a, r]
         slope = _minus_mills_derivative(mu * (1 + _NODES) / 2 - a)
         return log_phi + math.log(mu / 2 * float(_WEIGHTS @ slope))
     if a <= 0:
-        return log_phi + math.log(_mills(-a) - _mills(mu - a))
-    return math.log(float(ndtr(a)) - math.exp(log_phi) * _mills(mu - a))
+        return log_phi + math.log(_mills(-a) - _mills(r))
+    return math.log(float(ndtr(a)) - math.exp(log_phi) * _mills(r))
 
 
 def _mills(x: float | np.ndarray) -> float | np.ndarray:
