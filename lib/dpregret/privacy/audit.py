@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betainccinv, betaincinv
+from scipy.stats import binom
 
 from dpregret import _checks
 
@@ -59,6 +60,31 @@ def epsilon_lower_bound(
     delta = _checks.real("delta", delta, at_least=0.0, below=1.0)
     bound = np.log(np.maximum(low - delta, up) / up)  # up > 0
     return float(bound) if bound.ndim == 0 else bound
+
+
+def most_certifiable(runs, *, confidence: float = 0.95, n_events: int = 1) -> float:
+    """The largest epsilon that `epsilon_lower_bound` can certify: every one of the runs hits under P, none under Q.
+
+    An audit whose claim lies above it has no power against that claim; its bound is no evidence.
+    """
+    return epsilon_lower_bound(runs, runs, 0, runs, confidence=confidence, n_events=n_events)
+
+
+def power(p: float, q: float, *, runs: int, epsilon: float, confidence: float = 0.95, n_events: int = 1) -> float:
+    """The probability that `epsilon_lower_bound` exceeds ``epsilon`` for an event of probabilities p and q; exact.
+
+    To be known before a test is run: what it would say of a mechanism that breaks its promise. A bound of 0 from a test
+    whose power is small says nothing.
+    """
+    p, q = (_checks.real(name, value, at_least=0.0, at_most=1.0) for name, value in (("p", p), ("q", q)))
+    epsilon = _checks.real("epsilon", epsilon, at_least=0.0)
+    runs = _checks.integer("runs", runs, at_least=1)
+    counts = np.arange(runs + 1)
+    level = (1 - _confidence(confidence)) / (2 * _checks.integer("n_events", n_events, at_least=1))
+    low, log_up = _lower(counts, runs, level), np.log(_upper(counts, runs, level))
+    with np.errstate(divide="ignore"):
+        most = np.searchsorted(log_up + epsilon, np.log(low), side="left") - 1  # the most hits under Q that still do
+    return float(binom.pmf(counts, runs, p) @ np.where(most >= 0, binom.cdf(most, runs, q), 0.0))
 
 
 def delta_lower_bound(hits_p, runs_p, hits_q, runs_q, *, epsilon: float, confidence: float = 0.95, n_events: int = 1):
@@ -195,7 +221,7 @@ def _upper(hits, runs, level: float):
 
 
 def _laws(p, q) -> tuple[np.ndarray, np.ndarray]:
-    p, q = (_checks.array(name, law, at_least=0.0, at_most=1.0) for name, law in (("p", p), ("q", q)))
+    p, q = (_checks.array(name, law, at_least=0.0, at_most=1 + 1e-9) for name, law in (("p", p), ("q", q)))
     if p.shape != q.shape:
         raise ValueError(f"p and q must have one shape, got {p.shape} and {q.shape}")
     for name, law in (("p", p), ("q", q)):
