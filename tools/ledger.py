@@ -185,7 +185,7 @@ def row_of(papers: dict[str, Register], claim: Claim, name: str, card: Card) -> 
     level = f", {card.level}" if card.level else ""
     evidence = f"*{plain(card.check)}:* {plain(numbers)} [{card.evidence}{plain(level)}]"
     notebook = link("notebook", f"notebooks/{name}", ".ipynb")
-    return [word, " ".join([*notes, evidence, f"({notebook})"])]
+    return [word, "<br>".join([*notes, f"{evidence} ({notebook})"])]
 
 
 def claim_rows(papers: dict[str, Register], claim: Claim, found: Found) -> list[list[str]]:
@@ -223,7 +223,7 @@ def ledger(papers: dict[str, Register], found: Found) -> str:
                 numbers = said(counts(papers, paper, found, own=own))
                 parts.append(f"### {title}\n\n{len(claims)} entries: {numbers}.\n")
                 rows = [row for claim in claims for row in claim_rows(papers, claim, found)]
-                parts.append(table(["Item", "Claim", "Verdict", "Evidence"], rows, "ledger", "11 31 16 42"))
+                parts.append(table(["Item", "Claim", "Verdict", "Evidence"], rows, "ledger", "13 30 16 41"))
         rest = [claim for claim in paper.claims if claim.kind in UNJUDGED]
         if rest:
             parts.append("### Without a word: definitions, assumptions, pseudo-code\n")
