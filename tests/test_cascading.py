@@ -183,15 +183,37 @@ def test_multipliers_scale_the_noise_and_its_bonus_alone():
     assert policy.noise(4).scale == pytest.approx(0.2)
 
 
-def test_effective_epsilon():
-    assert CascadeUCB1().effective_epsilon(4) == math.inf
+def test_the_epsilon_of_the_noisy_values():
+    assert CascadeUCB1().value_epsilon(4) == math.inf
     for epsilon in (0.2, 0.5, 1, 2):
         scaled = LaplaceLDP(epsilon=epsilon, noise_multiplier=0.01)
-        assert scaled.effective_epsilon(4) == pytest.approx(100 * epsilon)
-        assert scaled.effective_epsilon(4, sensitivity="click") == pytest.approx(50 * epsilon)
+        assert scaled.value_epsilon(4) == pytest.approx(100 * epsilon, rel=1e-14, abs=0)
+        assert scaled.value_epsilon(4, sensitivity="click") == pytest.approx(50 * epsilon, rel=1e-14, abs=0)
+        assert scaled.value_epsilon(1, sensitivity="click") == pytest.approx(100 * epsilon, rel=1e-14, abs=0)
         # the printed noise is enough at its own epsilon, with room to spare
-        assert GaussianLDP(epsilon=epsilon, delta=1e-3).effective_epsilon(4) < epsilon
-        assert CompositionLDP(epsilon=epsilon, delta=1e-3).effective_epsilon(4) < epsilon
+        assert GaussianLDP(epsilon=epsilon, delta=1e-3).value_epsilon(4) < epsilon
+        assert CompositionLDP(epsilon=epsilon, delta=1e-3).value_epsilon(4) < epsilon
+    with pytest.raises(ValueError, match="sensitivity must be one of"):
+        LaplaceLDP(epsilon=1).value_epsilon(4, sensitivity="none")
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_everything_that_leaves_the_printed_policies_has_no_finite_epsilon(length):
+    """The number of values tells K >= 2 users apart; at K = 1 what remains is user 0, whom one version leaves alone."""
+    for policy in POLICIES:
+        finite = length == 1 and not policy.initial_observation
+        assert policy.effective_epsilon(length) == (policy.value_epsilon(1) if finite else math.inf)
+        with pytest.raises(ValueError, match="list_length must be"):
+            policy.effective_epsilon(0)
+    assert [p.initial_observation for p in POLICIES] == [True, True, False, True, True]
+
+
+def test_results_carry_both_epsilons():
+    settings = dict(horizon=5, replicates=1, seed=0)
+    regret = simulate(LaplaceLDP(epsilon=0.5), kveton_problem(), **settings)
+    assert regret.attrs["value_epsilon"] == 0.5 and regret.attrs["effective_epsilon"] == math.inf
+    regret = simulate(LaplaceLDP(epsilon=0.5, version="corrected"), kveton_problem(8, 1), **settings)
+    assert regret.attrs["value_epsilon"] == regret.attrs["effective_epsilon"] == 0.5
 
 
 @pytest.mark.parametrize(

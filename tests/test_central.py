@@ -69,11 +69,15 @@ def test_messages_are_the_releases_of_the_examined_items():
     assert len(learner.privatize(items, 4, rng)) == 3  # no click: all three
 
 
-def test_effective_epsilon():
-    assert HybridDP(epsilon=0.2).effective_epsilon(4) == 0.2
+def test_the_epsilon_of_what_is_sent():
     scaled = HybridDP(epsilon=0.2, noise_multiplier=0.01)
-    assert scaled.effective_epsilon(4) == pytest.approx(20)
-    assert 20 * scaled.counter_epsilon(20) == pytest.approx(scaled.effective_epsilon(4))
+    for length in (1, 4):
+        assert HybridDP(epsilon=0.2).value_epsilon(length) == pytest.approx(0.2, rel=1e-14, abs=0)
+        assert scaled.value_epsilon(length) == pytest.approx(20, rel=1e-14, abs=0)
+        assert scaled.effective_epsilon(length) == math.inf  # the mask, or user 0
+    assert 20 * scaled.counter_epsilon(20) == pytest.approx(20, rel=1e-14, abs=0)
+    with pytest.raises(ValueError, match="list_length must be"):
+        scaled.effective_epsilon(0)
 
 
 # --- Lemma 1

@@ -293,7 +293,10 @@ def test_regret_bounds_as_in_the_text():
 def test_no_user_is_observed_raw_and_the_epsilon_is_the_stated_one():
     for policy in POLICIES:
         assert policy.initial_observation is False
-        assert policy.effective_epsilon(4) == policy.epsilon
+        for length in (1, 2, 4):
+            share = 0.5 if length == 1 and isinstance(policy, ClickObservationDP) else 1.0  # distance 1, not K + 1 = 2
+            assert policy.effective_epsilon(length) == pytest.approx(share * policy.epsilon, rel=1e-12, abs=0)
+            assert policy.value_epsilon(length) == policy.effective_epsilon(length)
 
 
 @pytest.mark.parametrize(

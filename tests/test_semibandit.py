@@ -172,12 +172,12 @@ def test_the_bonus_is_the_papers(t, n, epsilon):
         assert index.bonus(t, n) == pytest.approx(root + 2 / epsilon * math.sqrt(noise / n), rel=1e-9)
 
 
-def test_effective_epsilon():
-    assert LaplaceCUCB(epsilon=0.5).effective_epsilon(4) == pytest.approx(0.5)
-    assert LaplaceCUCB(epsilon=0.5, noise_multiplier=0.01).effective_epsilon(4) == pytest.approx(50)
+def test_the_epsilon_of_what_is_sent():
+    assert LaplaceCUCB(epsilon=0.5).value_epsilon(4) == pytest.approx(0.5, rel=1e-14, abs=0)
+    assert LaplaceCUCB(epsilon=0.5, noise_multiplier=0.01).value_epsilon(4) == pytest.approx(50, rel=1e-14, abs=0)
     # Lemma 3 is loose at epsilon = 1 and false from 7.46 on
-    assert GaussianCUCB(epsilon=1, delta=1e-3).effective_epsilon(4) < 1
-    assert GaussianCUCB(epsilon=8, delta=1e-3).effective_epsilon(4) > 8
+    assert GaussianCUCB(epsilon=1, delta=1e-3).value_epsilon(4) < 1
+    assert GaussianCUCB(epsilon=8, delta=1e-3).value_epsilon(4) > 8
 
 
 @pytest.mark.parametrize(

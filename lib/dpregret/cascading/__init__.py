@@ -1,6 +1,6 @@
 """Cascading bandits under (local) differential privacy: the model, the policies of [Wang2021] and their bounds."""
 
-from dpregret.cascading import audit, bounds, lemmas
+from dpregret.cascading import audit, bounds, checks, lemmas
 from dpregret.cascading.central import HybridDP
 from dpregret.cascading.click_position import ClickObservationDP, ClickPositionLDP
 from dpregret.cascading.combinatorial import REWARDS, CascadeReward, LinearReward, SemiBanditProblem, TopK
@@ -45,6 +45,7 @@ __all__ = [
     "TopK",
     "audit",
     "bounds",
+    "checks",
     "geometric_checkpoints",
     "kveton_problem",
     "lemmas",

@@ -1,8 +1,8 @@
 """Algorithm 1 of [Wang2021]: a curator with one hybrid counter an item, as learner and as compiled kernel.
 
 As printed it observes the weights of user 0 without noise, and for K >= 2 the counters that move reveal the click: the
-guarantee of Theorem 1 fails for every epsilon. ``effective_epsilon`` is the privacy of the noisy sums alone, for two
-users who examine the same positions.
+guarantee of Theorem 1 fails for every epsilon, as ``effective_epsilon`` says. ``value_epsilon`` is the privacy of the
+noisy sums alone, for two users who examine the same positions.
 """
 
 from __future__ import annotations
@@ -72,9 +72,23 @@ class HybridDP:
             return width, True
         return width * math.log(horizon) ** 1.5, False
 
+    def value_epsilon(self, list_length: int) -> float:
+        """Of the noisy sums alone: all L counters together, as the text accounts for them (Theorem 1).
+
+        That is epsilon / noise_multiplier, added up from the scales of the p-sums that an item enters.
+        """
+        counter = HybridMechanism(epsilon=self.counter_epsilon(1))  # L counters of 1/L times its epsilon
+        parts = {part for n in range(1, 17) for part in counter.p_sums(n)}
+        return max(sum(1.0 / p.scale for p in parts if p.start < item <= p.stop) for item in range(1, 9))
+
     def effective_epsilon(self, list_length: int) -> float:
-        """epsilon / noise_multiplier: all L counters together, as the text accounts for them (Theorem 1)."""
-        return self.epsilon / self.noise_multiplier
+        """The privacy of the lists, for databases that differ in any one user, user 0 among them: no finite epsilon.
+
+        For K >= 2 the lists reveal which counters moved (theorem "Algorithm 1 is not private" of the book), and for
+        every K the first list is a function of user 0's raw weights (L > K).
+        """
+        _checks.integer("list_length", list_length, at_least=1)
+        return math.inf
 
     def learner(self, n_items: int, list_length: int, horizon: int) -> HybridLearner:
         return HybridLearner(n_items, list_length, self.counter_epsilon(n_items), *self.width(n_items, horizon))

@@ -19,6 +19,7 @@ import numpy as np
 
 from dpregret import _checks
 from dpregret.cascading.click_position_kernels import ClickObservationDPKernel, ClickPositionLDPKernel
+from dpregret.cascading.first_position import response_epsilon
 from dpregret.cascading.learner import Noise
 from dpregret.privacy.discrete import RandomizedResponse
 
@@ -80,9 +81,9 @@ def debiased_click(report: int, response: RandomizedResponse) -> tuple[np.ndarra
 class ClickObservationDPLearner(RatioLearner):
     """DP-CO. What is private (sums of unfinished blocks) is touched in ``privatize`` alone."""
 
-    def __init__(self, n_items: int, list_length: int, epsilon: float) -> None:
+    def __init__(self, n_items: int, list_length: int, noise: Noise) -> None:
         super().__init__(n_items, list_length)
-        self.noise = Noise(1, (list_length + 1) / epsilon)
+        self.noise = noise
         self.pending = np.zeros((n_items, 2))  # clicks and observations of the block that has not ended
 
     def width(self, t: int, displays: int) -> float:
@@ -143,8 +144,13 @@ class ClickPositionLDP:
         """The exact law of the report, shape (K + 1, K + 1): row c - 1 is that of a user who clicks at c."""
         return self._response(_checks.integer("list_length", list_length, at_least=1)).transition_matrix()
 
+    def value_epsilon(self, list_length: int) -> float:
+        """Of the reported position: the same as `effective_epsilon`, since nothing else is sent."""
+        return response_epsilon(self._response(_checks.integer("list_length", list_length, at_least=1)))
+
     def effective_epsilon(self, list_length: int) -> float:
-        return self.epsilon
+        """The privacy of everything that leaves a user, for any two users: of one report, always sent."""
+        return self.value_epsilon(list_length)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,10 +175,21 @@ class ClickObservationDP:
         _checks.epsilon(self.epsilon)
 
     def learner(self, n_items: int, list_length: int, horizon: int) -> ClickObservationDPLearner:
-        return ClickObservationDPLearner(n_items, list_length, self.epsilon)
+        return ClickObservationDPLearner(n_items, list_length, self.noise(list_length))
 
     def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> ClickObservationDPKernel:
-        return ClickObservationDPKernel(means, list_length, self.epsilon)
+        return ClickObservationDPKernel(means, list_length, self.noise(list_length))
+
+    def noise(self, list_length: int) -> Noise:
+        """On each block sum, of clicks or of observations."""
+        return Noise(1, (list_length + 1) / self.epsilon)
+
+    def value_epsilon(self, list_length: int) -> float:
+        """Of the released block sums: the same as `effective_epsilon`, since the lists are a function of them."""
+        length = _checks.integer("list_length", list_length, at_least=1)
+        distance = length + 1.0 if length > 1 else 1.0  # position 1 is always observed
+        return self.noise(length).epsilon(l1=distance, l2=math.sqrt(distance))
 
     def effective_epsilon(self, list_length: int) -> float:
-        return self.epsilon
+        """The privacy of all released sums, and so of the lists: epsilon for K >= 2, and epsilon / 2 for K = 1."""
+        return self.value_epsilon(list_length)

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from dpregret.cascading.kernels import cascade, draw_noise, list_regret, log_rounds, top_k
+from dpregret.cascading.learner import Noise
 from dpregret.privacy.discrete import RandomizedResponse
 
 
@@ -52,7 +53,9 @@ def _ldp_advance(rng, logs, means, best_unclicked, channel, displays, clicks, ob
 
 
 @njit(cache=True, nogil=True)
-def _dp_advance(rng, logs, means, best_unclicked, scale, displays, pending, clicks, observations, by_root, chosen):
+def _dp_advance(
+    rng, logs, means, best_unclicked, kind, scale, displays, pending, clicks, observations, by_root, chosen
+):
     length = chosen.size
     upper = np.empty(means.size)
     regret = 0.0
@@ -75,8 +78,8 @@ def _dp_advance(rng, logs, means, best_unclicked, scale, displays, pending, clic
                 blocks = 0
                 while size >> blocks:
                     blocks += 1
-                clicks[e] += pending[e, 0] + draw_noise(rng, 1, scale)
-                observations[e] += pending[e, 1] + draw_noise(rng, 1, scale)
+                clicks[e] += pending[e, 0] + draw_noise(rng, kind, scale)
+                observations[e] += pending[e, 1] + draw_noise(rng, kind, scale)
                 pending[e] = 0.0
                 by_root[e] = math.sqrt(1.5 * size) + 2.0 * scale * math.sqrt(6.0 * blocks)
     return regret
@@ -89,10 +92,10 @@ def _ldp_many(rng, logs, means, best_unclicked, channel, displays, clicks, obser
 
 
 @njit(cache=True, nogil=True)
-def _dp_many(rng, logs, means, best_unclicked, scale, displays, pending, clicks, observations, by_root, chosen):
+def _dp_many(rng, logs, means, best_unclicked, kind, scale, displays, pending, clicks, observations, by_root, chosen):
     for r in range(len(displays)):
         _dp_advance(
-            rng, logs, means, best_unclicked, scale,
+            rng, logs, means, best_unclicked, kind, scale,
             displays[r], pending[r], clicks[r], observations[r], by_root[r], chosen[r],
         )  # fmt: skip
 
@@ -129,8 +132,8 @@ class ClickObservationDPKernel(_Kernel):
 
     play, play_many = staticmethod(_dp_advance), staticmethod(_dp_many)
 
-    def __init__(self, means: np.ndarray, list_length: int, epsilon: float) -> None:
+    def __init__(self, means: np.ndarray, list_length: int, noise: Noise) -> None:
         super().__init__(means, list_length)
-        self.settings = ((list_length + 1) / epsilon,)
+        self.settings = (int(noise.kind), float(noise.scale))
         pending, by_root = np.zeros((means.size, 2)), np.zeros(means.size)
         self.state = (self.displays, pending, self.clicks, self.observations, by_root, self.items)

@@ -86,10 +86,10 @@ class FirstPositionLDPLearner(FirstPositionLearner):
 class FirstPositionDPLearner(FirstPositionLearner):
     """DP-F. What is private (sums of unfinished blocks) is touched in ``privatize`` alone."""
 
-    def __init__(self, n_items: int, list_length: int, fill: str, epsilon: float) -> None:
+    def __init__(self, n_items: int, list_length: int, fill: str, epsilon: float, noise: Noise) -> None:
         super().__init__(n_items, list_length, fill)
-        self.epsilon = epsilon
-        self.noise = Noise(1, 1.0 / epsilon)
+        self.epsilon = epsilon  # of the width
+        self.noise = noise
         self.pending = np.zeros(n_items)  # clicks of the block that has not ended
         self.released = np.zeros(n_items)  # noisy total of the ended blocks
 
@@ -174,8 +174,13 @@ class FirstPositionLDP:
         rows = [1] + [0] * _checks.integer("list_length", list_length, at_least=1)
         return self._response.transition_matrix()[rows]
 
+    def value_epsilon(self, list_length: int) -> float:
+        """Of the bit sent: the same as `effective_epsilon`, since nothing else is."""
+        return response_epsilon(self._response)
+
     def effective_epsilon(self, list_length: int) -> float:
-        return self.epsilon
+        """The privacy of everything that leaves a user, for any two users: of one bit, always sent."""
+        return self.value_epsilon(list_length)
 
     def regret_bound(self, problem: CascadeProblem, *, horizon: float) -> float:
         """The bound of the theorem, for ``index="ucb"``.
@@ -218,13 +223,22 @@ class FirstPositionDP:
         _checks.choice("fill", self.fill, FILLS)
 
     def learner(self, n_items: int, list_length: int, horizon: int) -> FirstPositionDPLearner:
-        return FirstPositionDPLearner(n_items, list_length, self.fill, self.epsilon)
+        return FirstPositionDPLearner(n_items, list_length, self.fill, self.epsilon, self.noise(list_length))
 
     def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> FirstPositionDPKernel:
-        return FirstPositionDPKernel(means, list_length, self.fill, self.epsilon)
+        return FirstPositionDPKernel(means, list_length, self.fill, self.epsilon, self.noise(list_length))
+
+    def noise(self, list_length: int) -> Noise:
+        """On each block sum."""
+        return Noise(1, 1.0 / self.epsilon)
+
+    def value_epsilon(self, list_length: int) -> float:
+        """Of the released block sums: the same as `effective_epsilon`, since the lists are a function of them."""
+        return self.noise(list_length).epsilon(l1=1.0, l2=1.0)
 
     def effective_epsilon(self, list_length: int) -> float:
-        return self.epsilon
+        """The privacy of all released sums, and so of the lists: a user's bit enters one block of one item."""
+        return self.value_epsilon(list_length)
 
     def regret_bound(self, problem: CascadeProblem, *, horizon: float) -> float:
         """The bound of the theorem.
@@ -240,6 +254,12 @@ class FirstPositionDP:
         spread = min(108.0 / noise * largest / self.epsilon, largest / smallest)
         slope = samples / smallest + noise / self.epsilon * (1.0 + max(0.0, math.log(spread)))
         return problem.n_items * (problem.list_length * slope * log_t + 1 + 2 * math.pi**2 / 3)
+
+
+def response_epsilon(response: RandomizedResponse) -> float:
+    """The log-ratio of the two probabilities with which a randomised response is drawn."""
+    truth, lie = response.truth_probability, response.lie_probability
+    return abs(math.log(truth / lie)) if lie > 0 else math.inf
 
 
 def _smallest_gap(problem: CascadeProblem) -> float:

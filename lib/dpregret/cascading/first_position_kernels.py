@@ -144,6 +144,8 @@ def _dp_advance(
     best_unclicked,
     by_mean,
     epsilon,
+    kind,
+    scale,
     counts,
     pending,
     released,
@@ -173,7 +175,7 @@ def _dp_advance(
             blocks = 0
             while size >> blocks:
                 blocks += 1
-            released[e] += pending[e] + draw_noise(rng, 1, 1.0 / epsilon)
+            released[e] += pending[e] + draw_noise(rng, kind, scale)
             pending[e] = 0.0
             mean[e] = released[e] / size
             root[e] = math.sqrt(1.5 / size) + 2.0 * math.sqrt(3.0 * blocks) / (epsilon * size)
@@ -218,12 +220,12 @@ def _kl_many(
 
 @njit(cache=True, nogil=True)
 def _dp_many(
-    rng, logs, means, best_unclicked, by_mean, epsilon,
+    rng, logs, means, best_unclicked, by_mean, epsilon, kind, scale,
     counts, pending, released, mean, root, inverse, chosen, best, items,
 ):  # fmt: skip
     for r in range(len(counts)):
         _dp_advance(
-            rng, logs, means, best_unclicked, by_mean, epsilon,
+            rng, logs, means, best_unclicked, by_mean, epsilon, kind, scale,
             counts[r], pending[r], released[r], mean[r], root[r], inverse[r], chosen[r], best[r], items[r],
         )  # fmt: skip
 
@@ -274,9 +276,9 @@ class FirstPositionDPKernel(_Kernel):
 
     play, play_many = staticmethod(_dp_advance), staticmethod(_dp_many)
 
-    def __init__(self, means, list_length, fill, epsilon) -> None:
+    def __init__(self, means, list_length, fill, epsilon, noise) -> None:
         super().__init__(means, list_length, fill)
-        self.settings = (self.by_mean, epsilon)
+        self.settings = (self.by_mean, float(epsilon), int(noise.kind), float(noise.scale))
         pending, released, inverse = np.zeros(means.size), np.zeros(means.size), np.zeros(means.size)
         self.state = (
             self.counts, pending, released, self.mean, self.root, inverse, self.chosen, self.best, self.items,

@@ -7,9 +7,12 @@ too; the policies of this package have a compiled twin as well, which a test com
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
+
+from dpregret.privacy.mechanisms import Gaussian
 
 
 class Learner(Protocol):
@@ -41,6 +44,17 @@ class Noise(NamedTuple):
         if self.kind == 2:
             return self.scale * rng.standard_normal()
         return 0.0
+
+    def epsilon(self, *, l1: float, l2: float, delta: float = 0.0) -> float:
+        """Of values at distance ``l1`` (Laplace noise, pure) or ``l2`` (Gaussian noise, at delta); inf without noise.
+
+        Exact: the smallest epsilon for two vectors of values at these distances.
+        """
+        if self.kind == 1:
+            return l1 / self.scale
+        if self.kind == 2 and delta > 0:
+            return Gaussian(self.scale, sensitivity=l2).epsilon(delta)
+        return math.inf
 
 
 class Index(NamedTuple):

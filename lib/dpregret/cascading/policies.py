@@ -4,8 +4,9 @@
 The text multiplies "all noises by 0.01" in its experiments; both at 1 is the algorithm as printed.
 
 As printed these policies observe the weights of user 0 without noise, and for K >= 2 the number of values that a user
-sends reveals the click: the guarantees of Theorems 3, 5 and 7 fail for every epsilon. ``effective_epsilon`` is the
-privacy of the noisy values alone, for two users who examine the same positions.
+sends reveals the click: the guarantees of Theorems 3, 5 and 7 fail for every epsilon. ``effective_epsilon`` says so: it
+is about any two users and everything that leaves them. ``value_epsilon`` is the privacy of the noisy values alone, for
+two users who examine the same positions. Both are computed from the noise that is drawn.
 """
 
 from __future__ import annotations
@@ -47,6 +48,23 @@ class IndexPolicy:
     def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> IndexKernel:
         return IndexKernel(means, list_length, self.index(list_length), self.noise(list_length))
 
+    def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        """The privacy of the noisy values alone, for two users who examine the same positions.
+
+        ``sensitivity="printed"``: K values change, as the text counts; ``"click"``: 2 (1 if K = 1), as they really do.
+        """
+        raise NotImplementedError
+
+    def effective_epsilon(self, list_length: int) -> float:
+        """The privacy of everything that leaves a user, for any two users, user 0 among them.
+
+        Infinite for K >= 2, since the number of values reveals the click (theorem "Algorithms 2, 3 and the composition
+        variant are not locally private" of the book), and wherever user 0 is observed raw. Otherwise one noisy value.
+        """
+        if _checks.integer("list_length", list_length, at_least=1) > 1 or self.initial_observation:
+            return math.inf
+        return self.value_epsilon(1)
+
 
 @dataclass(frozen=True)
 class CascadeUCB1(IndexPolicy):
@@ -60,8 +78,9 @@ class CascadeUCB1(IndexPolicy):
     def noise(self, list_length: int) -> Noise:
         return Noise(0, 0.0)
 
-    def effective_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
-        return math.inf
+    def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        distance = _sensitivity(list_length, sensitivity)
+        return self.noise(list_length).epsilon(l1=distance, l2=math.sqrt(distance))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +128,9 @@ class LaplaceLDP(LocalIndexPolicy):
     def noise(self, list_length: int) -> Noise:
         return Noise(1, self.noise_multiplier * list_length / self.epsilon)
 
-    def effective_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
-        return _sensitivity(list_length, sensitivity) / self.noise(list_length).scale
+    def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        distance = _sensitivity(list_length, sensitivity)
+        return self.noise(list_length).epsilon(l1=distance, l2=math.sqrt(distance))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,10 +160,10 @@ class GaussianLDP(LocalIndexPolicy):
     def noise(self, list_length: int) -> Noise:
         return Noise(2, self.noise_multiplier * self.sigma(list_length))
 
-    def effective_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
-        """At the policy's delta, from the exact privacy profile of the Gaussian mechanism."""
-        distance = math.sqrt(_sensitivity(list_length, sensitivity))
-        return Gaussian(self.noise(list_length).scale, sensitivity=distance).epsilon(self.delta)
+    def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        """At the policy's delta, from the exact privacy profile of the Gaussian mechanism; see `IndexPolicy`."""
+        distance = _sensitivity(list_length, sensitivity)
+        return self.noise(list_length).epsilon(l1=distance, l2=math.sqrt(distance), delta=self.delta)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,12 +190,11 @@ class CompositionLDP(LocalIndexPolicy):
     def noise(self, list_length: int) -> Noise:
         return Noise(1, self.noise_multiplier * self._scale(list_length))
 
-    def effective_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
-        """At the policy's delta, from the optimal composition of the changed values' Laplace mechanisms."""
+    def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        """At the policy's delta, from the optimal composition of the changed values' mechanisms; see `IndexPolicy`."""
         changed = int(_sensitivity(list_length, sensitivity))
-        return composition.optimal_epsilon(
-            epsilon=1.0 / self.noise(list_length).scale, k=changed, target_delta=self.delta
-        )
+        single = self.noise(list_length).epsilon(l1=1.0, l2=1.0)
+        return composition.optimal_epsilon(epsilon=single, k=changed, target_delta=self.delta)
 
 
 #: Three readings of "all noises are multiplied by 0.01" (Section 7 of [Wang2021]): the multipliers that each one means.

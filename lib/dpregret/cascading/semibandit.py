@@ -26,7 +26,6 @@ from dpregret.cascading.kernels import draw_noise, log_rounds, top_k
 from dpregret.cascading.learner import Index, Noise
 from dpregret.cascading.policies import CascadeUCB1, GaussianLDP, LaplaceLDP
 from dpregret.cascading.simulate import BACKENDS, cumulative_regret, repeat
-from dpregret.privacy.mechanisms import Gaussian
 
 
 class CUCBLearner:
@@ -143,8 +142,18 @@ class CUCB:
     def noise(self, list_length: int) -> Noise:
         return Noise(0, 0.0)
 
+    def value_epsilon(self, list_length: int) -> float:
+        """The privacy of the noisy outcomes alone, between any two users: no user 0."""
+        length = _checks.integer("list_length", list_length, at_least=1)
+        # outcomes fill [0, 1]^K: diameter K in L1, sqrt(K) in L2
+        return self.noise(length).epsilon(l1=float(length), l2=math.sqrt(length), delta=getattr(self, "delta", 0.0))
+
     def effective_epsilon(self, list_length: int) -> float:
-        return math.inf
+        """The privacy of everything that leaves a user, for any two users: inf where some are observed raw.
+
+        Which outcomes are sent is a function of the earlier messages, so that there is no mask to hide.
+        """
+        return math.inf if self.initial == "raw" else self.value_epsilon(list_length)
 
     def learner(self, n_arms: int, list_length: int, horizon: int) -> CUCBLearner:
         parts = self.index(list_length), self.noise(list_length)
@@ -199,11 +208,6 @@ class GaussianCUCB(_LocalCUCB):
             return corrected
         return Index(a=corrected.a + 2.0 * self.bonus_multiplier * self._cascade().sigma(list_length))
 
-    def effective_epsilon(self, list_length: int) -> float:
-        """At the policy's delta, from the exact profile; outcomes in [0, 1]^K have L2 diameter sqrt(K)."""
-        scale = self.noise(list_length).scale
-        return Gaussian(scale, sensitivity=math.sqrt(list_length)).epsilon(self.delta)
-
 
 @dataclass(frozen=True, kw_only=True)
 class LaplaceCUCB(_LocalCUCB):
@@ -216,9 +220,6 @@ class LaplaceCUCB(_LocalCUCB):
 
     def _cascade(self) -> LaplaceLDP:
         return LaplaceLDP(epsilon=self.epsilon, version=self.version, **self._multipliers())
-
-    def effective_epsilon(self, list_length: int) -> float:
-        return list_length / self.noise(list_length).scale
 
 
 def _run(policy, problem, horizon, target, backend, rng, rounds) -> np.ndarray:
@@ -267,7 +268,8 @@ def simulate_semibandit(
         raise ValueError(f"backend must be 'reference' for {policy.oracle!r} and {problem!r}, got 'compiled'")
     target = policy.oracle.alpha * policy.oracle.beta * problem.optimal_reward()
     attrs = {"policy": repr(policy), "problem": repr(problem)}
-    attrs["effective_epsilon"] = policy.effective_epsilon(problem.list_length)
+    for name in ("effective_epsilon", "value_epsilon"):
+        attrs[name] = getattr(policy, name)(problem.list_length)
     run = partial(_run, policy, problem, horizon, target, backend)
     return repeat(
         run, horizon=horizon, replicates=replicates, seed=seed, checkpoints=checkpoints, n_jobs=n_jobs, attrs=attrs

@@ -134,7 +134,7 @@ def simulate(
     Returns
     -------
     xarray.DataArray
-        Dims ``replicate`` and ``round``; attributes: policy, its effective epsilon, problem, horizon.
+        Dims ``replicate`` and ``round``; attributes: policy, its effective and its value epsilon, problem, horizon.
     """
     if not (hasattr(policy, "learner") or hasattr(policy, "kernel")):
         raise ValueError(f"policy must be a policy, an object with a method learner(...), got {policy!r}")
@@ -147,8 +147,9 @@ def simulate(
     if not hasattr(policy, "kernel" if backend == "compiled" else "learner"):
         raise ValueError(f"backend must be one that {type(policy).__name__} has, got {backend!r}")
     attrs = {"policy": repr(policy), "problem": repr(problem)}
-    if hasattr(policy, "effective_epsilon"):
-        attrs["effective_epsilon"] = policy.effective_epsilon(problem.list_length)
+    for name in ("effective_epsilon", "value_epsilon"):
+        if hasattr(policy, name):
+            attrs[name] = getattr(policy, name)(problem.list_length)
     return repeat(
         partial(_run, policy, problem, horizon, backend),
         horizon=horizon,
