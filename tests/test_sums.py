@@ -6,6 +6,7 @@ that by Bonferroni the file has a false alarm with probability below 2e-3 over t
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -212,3 +213,82 @@ def test_many_contexts_stay_uniform():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(generator(0))
+
+
+# --- the transforms of a normal draw, pinned to the law by exact quantiles
+
+
+class Fixed:
+    """A generator whose normal draws are given; the others are their medians."""
+
+    def __init__(self, x):
+        self.x = np.asarray(x, dtype=float)
+
+    def standard_normal(self, shape):
+        return self.x.reshape(shape) if np.prod(shape) == self.x.size else np.zeros(shape)
+
+    def standard_gamma(self, a):
+        return np.asarray(a, dtype=float)
+
+    def binomial(self, n, p):
+        return np.zeros(np.shape(n))
+
+    def poisson(self, mean):
+        return np.floor(mean)
+
+
+def gamma_quantiles(a, x):
+    """Quantiles of Gamma(a) minus a at the levels of normal x, in 40 digits by bisection."""
+    with mpmath.workdps(40):
+        low, high = [mpmath.mpf(a) + mpmath.sqrt(a) * (x + shift) for shift in (-1, 1 + x * x)]
+        goal = mpmath.ncdf(x)
+        for _ in range(90):
+            middle = (low + high) / 2
+            low, high = (middle, high) if mpmath.gammainc(a, 0, middle, regularized=True) < goal else (low, middle)
+        return float(low - a)
+
+
+@pytest.mark.parametrize("x", [-4.0, -1.0, 0.0, 0.5, 3.0, 6.0])
+def test_the_cube_has_each_of_its_three_terms(x, monkeypatch):
+    """At a shape where the terms are far apart, each is seen; the rest is of order 1/a."""
+    a = 400.0
+    monkeypatch.setattr(sums, "_GAMMA_EXACT", 100.0)
+    found = float(sums._centred_gamma(Fixed([x]), np.array([a]))[0])
+    d = a - 1 / 3
+    assert found == pytest.approx(d * ((1 + x / (3 * math.sqrt(d))) ** 3 - 1) - 1 / 3, rel=1e-11, abs=1e-12)
+    third = abs(x) ** 3 / (27 * math.sqrt(d))
+    assert abs(found - gamma_quantiles(a, x)) < max(0.5 * third, 2e-3)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.1, 0.9, 1e-5])
+@pytest.mark.parametrize("x", [-3.0, -1.0, 0.0, 2.0, 4.0])
+def test_the_normal_binomial_has_its_skewness_once(p, x):
+    n = 1e13
+    q = min(p, 1 - p)
+    v = n * q * (1 - q)
+    rare = math.sqrt(v) * x + (1 - 2 * q) * (x * x - 1) / 6
+    centred = sums.binomial(Fixed([x]), n, p, centred=True)
+    assert centred == pytest.approx(rare if p <= 0.5 else -rare, rel=1e-13, abs=0 if x else 1e-9)
+    plain = sums.binomial(Fixed([x]), n, p)
+    count = math.floor(n * q + rare + 0.5)
+    assert plain == pytest.approx(count if p <= 0.5 else n - count, rel=1e-15, abs=0)
+    mean = 1 - 2 * p
+    signed = sums.signed_sum(Fixed([x]), n, mean, centred=True)
+    rare = math.sqrt(v) * x + (1 - 2 * q) * (x * x - 1) / 6
+    assert signed == pytest.approx(-2 * rare if mean >= 0 else 2 * rare, rel=1e-11, abs=1e-8)
+
+
+def test_thresholds_between_the_methods():
+    assert (sums._GAMMA_EXACT, sums._BINOMIAL_EXACT, sums._POISSON_BELOW) == (1e9, 1e12, 1e5)
+    assert sums.binomial(Fixed([1.0]), 1e13, 9e4 / 1e13) == 9e4  # Poisson, here at its mean
+    assert sums.binomial(Fixed([1.0]), 1e13, 2e5 / 1e13) > 2e5 + 400  # normal
+    assert sums.MOST_USERS == 1e26 and sums.binomial(Fixed([0.0]), 1e26, 0.5) == pytest.approx(5e25, rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize("n", [1.0, 3.0, 1e8, 1e20])
+@pytest.mark.parametrize("scale", [0.5, 2.0])
+def test_a_laplace_sum_from_its_two_draws(n, scale):
+    """sqrt(2 G) N with G at its mean n and N = 1.5; the variance of the law is 2 n scale^2."""
+    found = sums.laplace_sum(Fixed([1.5]), n, scale)
+    g = n if n <= 1e9 else n + math.sqrt(n - 1 / 3) * 1.5 + (1.5**2 - 1) / 3
+    assert found == pytest.approx(scale * math.sqrt(2 * g) * 1.5, rel=1e-12, abs=0)
