@@ -1,8 +1,10 @@
 """Cards, marked numbers, the register and published figures."""
 
+import contextlib
 import json
 import math
 import re
+import types
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -10,6 +12,8 @@ import nbformat
 import numpy as np
 import pytest
 import xarray as xr
+from docutils import nodes
+from docutils.utils import new_document
 from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
@@ -21,6 +25,7 @@ from dpregret.report.book import Renderer
 from dpregret.report.claims import MIME, VERDICTS
 from dpregret.report.numbers import GLUE_PREFIX, is_marked
 from dpregret.report.register import line_range, uncovered
+from dpregret.report.series import SERIES
 
 FINITE = st.floats(-1e300, 1e300)
 ERRORS = st.floats(1e-12, 1e12)
@@ -441,3 +446,58 @@ def test_the_book_shows_no_json_of_a_card_and_leaves_other_outputs():
     assert Renderer.handle_mime(None, Data, False) == []
     Data.mime_type = "text/plain"
     assert Renderer.handle_mime(None, Data, False) is None
+
+
+class Renderers:
+    """What MyST-NB hands to a renderer of mime types: its own image nodes, and the parser behind it."""
+
+    def __init__(self):
+        self.document = new_document("page")
+        self.renderer = self
+
+    def render_image(self, data):
+        return [nodes.image(uri="block.png")]
+
+    def render_image_inline(self, data):
+        return [nodes.image(uri="inline.png")]
+
+    @contextlib.contextmanager
+    def current_node_context(self, node):
+        self.node = node
+        yield
+
+    def nested_render_text(self, text, line):
+        self.node += nodes.paragraph("", "", nodes.emphasis(text, text), line=line)
+
+
+def image(**about):
+    return types.SimpleNamespace(mime_type="image/png", output_metadata={"image/png": about}, line=7)
+
+
+def test_the_book_shows_an_image_with_its_alternative_text():
+    (found,) = Renderer.handle_mime(Renderers(), image(alt="A line."), False)
+    assert found["alt"] == "A line." and found["uri"] == "block.png"
+    (found,) = Renderer.handle_mime(Renderers(), image(alt="A line.", caption="C.", name="fig-a"), True)
+    assert found["alt"] == "A line." and found["uri"] == "inline.png"
+    assert Renderer.handle_mime(Renderers(), image(width=3), False) is None
+
+
+def test_the_book_shows_a_captioned_image_as_a_numbered_figure_with_a_target():
+    renderer = Renderers()
+    (figure,) = Renderer.handle_mime(renderer, image(alt="A line.", caption="*A* caption.", name="fig-A"), False)
+    assert isinstance(figure, nodes.figure) and figure[0]["alt"] == "A line."
+    assert figure["names"] == ["fig-a"] and figure["ids"] and renderer.document.nameids["fig-a"] == figure["ids"][0]
+    assert isinstance(figure[1], nodes.caption) and isinstance(figure[1][0], nodes.emphasis)
+    assert figure[1].astext() == "*A* caption." and (figure.line, figure[1].line) == (7, 7)
+
+
+def test_the_palette_tells_the_series_apart():
+    """No two series of one family look alike; the colours are those of Okabe and Ito, or grey or black."""
+    palette = {"#000000", "#7a7a7a", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"}
+    assert {entry.color for entry in SERIES.values()} <= palette
+    for family in (
+        ["non-private", "laplace", "gaussian", "composition", "hybrid", "click-position", "first-position ucb"],
+        ["zcdp", "optimal", "basic", "text", "adaptive recursion", "zcdp optimal", "no privacy"],
+    ):
+        looks = {(SERIES[key].color, SERIES[key].linestyle) for key in family}
+        assert len(looks) == len(family) and len({SERIES[key].marker for key in family if SERIES[key].marker}) > 3
