@@ -238,7 +238,7 @@ def test_the_fingerprint_holds_sources_names_and_versions(fingerprint, tmp_path,
     seen.append(fingerprint())
     (tmp_path / "d.py").write_text("")
     seen.append(fingerprint())
-    for package in ("numpy", "scipy", "numba", "xarray"):
+    for package in ("none", "numpy", "scipy", "numba", "xarray"):
         monkeypatch.setattr(store, "version", lambda name, package=package: f"{name} {name == package}")
         seen.append(fingerprint())
     assert len(set(seen)) == len(seen)

@@ -251,3 +251,55 @@ def test_figures_are_taken_from_outputs_by_name():
     image = {"output_type": "display_data", "data": {"image/png": "AQI="}, "metadata": {"image/png": {"name": "fig-a"}}}
     cell = nbformat.v4.new_code_cell("1", outputs=[nbformat.from_dict(image)])
     assert notebooks.figures(nbformat.v4.new_notebook(cells=[cell])) == {"fig-a": b"\x01\x02"}
+
+
+def test_names_are_sorted_and_leave_out_what_jupyter_keeps(folder):
+    write(folder, "paper/.ipynb_checkpoints/one-checkpoint", "x = 1")
+    write(folder, "a/zero", "x = 1")
+    assert notebooks.names(folder) == ["a/zero", "paper/one", "paper/two"]
+
+
+@pytest.mark.parametrize(
+    "data, shown",
+    [
+        ({"image/png": "AQI="}, 1),
+        ({"image/svg+xml": "<svg/>", "text/plain": "x"}, 1),
+        ({"text/html": '<p><img src="data:"></p>'}, 1),
+        ({"text/html": ["<p>", "<svg></svg></p>"]}, 1),
+        ({"text/html": "<table></table>"}, 0),
+        ({"text/plain": "image/png <img"}, 0),
+    ],
+)
+def test_outputs_with_a_figure_are_counted(data, shown):
+    output = {"output_type": "display_data", "data": data, "metadata": {}}
+    cells = [
+        nbformat.v4.new_code_cell("1", outputs=[nbformat.from_dict(output)] * 2),
+        nbformat.v4.new_markdown_cell("x"),
+    ]
+    assert notebooks.n_figures(nbformat.v4.new_notebook(cells=cells)) == 2 * shown
+
+
+def test_the_normal_form_keeps_what_the_book_needs_and_nothing_of_the_run():
+    cell = nbformat.v4.new_code_cell("x", id="a")
+    cell.metadata.update(tags=["parameters"], mystnb={"image": {}}, papermill={"duration": 3}, execution={"iopub.execute_input": "2026"})
+    streams = [("stdout", "a"), ("stderr", "b"), ("stdout", "c"), ("stdout", "d")]
+    cell.outputs = [nbformat.v4.new_output("stream", name=name, text=text) for name, text in streams]
+    cell.outputs.insert(3, nbformat.v4.new_output("display_data", data={"text/plain": "e"}))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("m", id="b"), cell])
+    notebook.metadata.update(papermill={"parameters": {}}, language_info={"version": "3.11.7"})
+    text = notebooks.normal_form(notebook)
+    again = nbformat.reads(text, as_version=4)
+    assert text.endswith("}\n") and not text.endswith("\n\n") and notebooks.normal_form(again) == text
+    assert dict(again.metadata) == {"kernelspec": notebooks.KERNEL}
+    assert again.cells[1].metadata == {"tags": ["parameters"], "mystnb": {"image": {}}}
+    assert [output.get("text") for output in again.cells[1].outputs] == ["a", "b", "c", None, "d"]
+    assert [c.id for c in again.cells] == ["b", "a"]
+    assert (again.nbformat, again.nbformat_minor) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    "text, value", [("[1, 2", "[1, 2"), ("null", None), ("-7", -7), ("nan", math.nan), ("'7'", "7"), ("1_000", 1000)]
+)
+def test_odd_values_on_the_command_line(text, value):
+    found = execute.parse(text)
+    assert type(found) is type(value) and (found == value or found != found)
