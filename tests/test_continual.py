@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import nbinom
@@ -242,3 +243,21 @@ def test_a_full_binary_mechanism_refuses_a_further_item():
     mechanism.add(1, rng)
     with pytest.raises(ValueError, match="the number of items must be an integer >= 1 and <= 2, got 3"):
         mechanism.add(1, rng)
+
+
+@pytest.mark.parametrize("ratio", [1.001, 2.0, 1e3, 1e9])
+@pytest.mark.parametrize("x", [1e-6, 0.3, 5.0, 200.0])
+def test_two_scales_against_the_closed_form_in_fifty_digits(ratio, x):
+    """``P(Lap(a) + Lap(b) > x) = (b^2 e^{-x/b} - a^2 e^{-x/a}) / (2 (b^2 - a^2))``, x in units of the larger scale b."""
+    a, b = 3.0, 3.0 * ratio
+    law, x = LaplaceSum((a, b), (1, 1)), x * b
+    with mpmath.workdps(50):
+        s, t, y = mpmath.mpf(a), mpmath.mpf(b), mpmath.mpf(x)
+        tail = (t**2 * mpmath.exp(-y / t) - s**2 * mpmath.exp(-y / s)) / (2 * (t**2 - s**2))
+        density = (t * mpmath.exp(-y / t) - s * mpmath.exp(-y / s)) / (2 * (t**2 - s**2))
+    assert law.log_tail(x) == pytest.approx(float(mpmath.log(tail)), rel=1e-11, abs=0)
+    assert law.log_tail(-x) == pytest.approx(float(mpmath.log1p(-tail)), rel=1e-9, abs=0)
+    assert law.density(x) == pytest.approx(float(density), rel=1e-11, abs=0)
+    assert law.two_sided_tail(x) == pytest.approx(float(2 * tail), rel=1e-11, abs=0)
+    assert law.variance == pytest.approx(2 * (a * a + b * b), rel=1e-15, abs=0)
+    assert LaplaceSum((a, a), (1, 0)).log_tail(x) == pytest.approx(-x / a - math.log(2), rel=1e-11, abs=0)

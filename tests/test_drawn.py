@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -369,3 +370,41 @@ def test_an_audit_of_halved_noise_has_power():
     sound, broken = (math.exp(-epsilon / 2) / 2 for epsilon in (1.0, 2.0))  # P(noise > D / 2), against 1 - that
     assert audit.power(1 - broken, broken, runs=20_000, epsilon=1.0) > 0.999
     assert audit.power(1 - sound, sound, runs=20_000, epsilon=1.0) < 0.025
+
+
+@pytest.mark.parametrize("delta", [0, Fraction(1, 10), Fraction(3, 10), Fraction(9, 10)])
+@pytest.mark.parametrize(
+    "p, q",
+    [
+        ([1, 2, 3, 4], [4, 3, 2, 1]),
+        ([5, 0, 3, 2], [2, 3, 5, 0]),
+        ([10, 0, 0, 0], [1, 2, 3, 4]),
+        ([0, 10, 0, 0], [10, 0, 0, 0]),
+        ([3, 3, 2, 2], [3, 3, 2, 2]),
+    ],
+)
+def test_exact_epsilon_and_delta_over_all_events_in_fractions(p, q, delta):
+    p, q = ([Fraction(x, 10) for x in law] for law in (p, q))
+    ratio = Fraction(1)
+    for first, second in ((p, q), (q, p)):
+        for size in range(1, 5):
+            for event in itertools.combinations(range(4), size):
+                above, below = sum(first[i] for i in event) - delta, sum(second[i] for i in event)
+                if above > 0:
+                    ratio = max(ratio, above / below) if below else math.inf
+                    if ratio == math.inf:
+                        break
+            if ratio == math.inf:
+                break
+        if ratio == math.inf:
+            break
+    found = audit.exact_epsilon([float(x) for x in p], [float(x) for x in q], float(delta))
+    expected = math.log(ratio) if ratio < math.inf else math.inf
+    assert found == (expected if expected == math.inf else pytest.approx(expected, rel=1e-12, abs=1e-15))
+    for multiple in (Fraction(1), Fraction(3, 2), Fraction(4)):
+        worst = max(
+            sum(max(Fraction(0), a - multiple * b) for a, b in zip(first, second, strict=True))
+            for first, second in ((p, q), (q, p))
+        )
+        got = audit.exact_delta([float(x) for x in p], [float(x) for x in q], math.log(multiple))
+        assert got == pytest.approx(float(worst), rel=1e-12, abs=1e-15)

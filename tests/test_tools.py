@@ -281,7 +281,9 @@ def test_outputs_with_a_figure_are_counted(data, shown):
 
 def test_the_normal_form_keeps_what_the_book_needs_and_nothing_of_the_run():
     cell = nbformat.v4.new_code_cell("x", id="a")
-    cell.metadata.update(tags=["parameters"], mystnb={"image": {}}, papermill={"duration": 3}, execution={"iopub.execute_input": "2026"})
+    cell.metadata.update(
+        tags=["parameters"], mystnb={"image": {}}, papermill={"duration": 3}, execution={"iopub.execute_input": "2026"}
+    )
     streams = [("stdout", "a"), ("stderr", "b"), ("stdout", "c"), ("stdout", "d")]
     cell.outputs = [nbformat.v4.new_output("stream", name=name, text=text) for name, text in streams]
     cell.outputs.insert(3, nbformat.v4.new_output("display_data", data={"text/plain": "e"}))
