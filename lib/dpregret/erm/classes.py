@@ -1,8 +1,9 @@
 """Finite classes of binary classifiers, fixed before the data are seen.
 
 A class has ``predictions(X, index=None)``: the labels 0 or 1 that its K members (or the one member ``index``) give to
-the rows of X, shape (n, K) (or (n,)); and ``size(n_features)`` = K. Grids and functions must be public: a threshold
-taken from the data would leak it.
+the rows of X, shape (n, K) (or (n,)); and ``size(n_features)`` = K. Grids, ranges and functions must be public and
+declared: a threshold or a range taken from the data (``X.min()``) would make the class a function of the data, and no
+choice from it private. Functions must give a label to every row of finite numbers, as an exception would tell.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from dpregret import _checks
 
-_ROWS = 4096
+_ENTRIES = 1 << 21  # of a block of predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +25,15 @@ class Stumps:
     Parameters
     ----------
     low, high : float or array (n_features,)
-        Public box of the features. Thresholds are the points inside that divide [low, high] into equal parts.
+        Public box of the features, declared and never taken from the data. Thresholds are the points inside that
+        divide [low, high] into equal parts.
     n_thresholds : int
         Thresholds a feature.
+
+    Raises
+    ------
+    ValueError
+        For ``low >= high``, boxes of different lengths, no threshold; when used, for X of another number of features.
     """
 
     low: float | np.ndarray = -1.0
@@ -35,15 +42,21 @@ class Stumps:
 
     def __post_init__(self) -> None:
         low, high = (_checks.array(name, getattr(self, name)) for name in ("low", "high"))
-        if low.ndim > 1 or high.ndim > 1 or not (low < high).all():
+        if low.ndim > 1 or high.ndim > 1 or (low.ndim == high.ndim == 1 and len(low) != len(high)):
+            raise ValueError(f"low and high must be numbers or have one length, got {self.low!r} and {self.high!r}")
+        if not (low < high).all():
             raise ValueError(f"low must be < high in every feature, got {self.low!r} and {self.high!r}")
-        _checks.integer("n_thresholds", self.n_thresholds, at_least=1)
+        object.__setattr__(self, "n_thresholds", _checks.integer("n_thresholds", self.n_thresholds, at_least=1))
 
     def size(self, n_features: int) -> int:
+        for name, bounds in (("low", self.low), ("high", self.high)):
+            if np.ndim(bounds) == 1 and len(bounds) != n_features:
+                raise ValueError(f"{name} must have one entry for each of the {n_features} features, got {len(bounds)}")
         return 2 * n_features * self.n_thresholds + 2
 
     def thresholds(self, n_features: int) -> np.ndarray:
         """Shape (n_features, n_thresholds)."""
+        self.size(n_features)
         low, high = (np.broadcast_to(np.asarray(x, dtype=float), (n_features,)) for x in (self.low, self.high))
         parts = np.arange(1, self.n_thresholds + 1) / (self.n_thresholds + 1)
         return low[:, None] + parts * (high - low)[:, None]
@@ -102,7 +115,7 @@ class Functions:
     functions: Sequence[Callable[[np.ndarray], np.ndarray]]
 
     def __post_init__(self) -> None:
-        functions = tuple(self.functions)
+        functions = tuple(self.functions) if np.iterable(self.functions) else ()
         if not functions or not all(map(callable, functions)):
             raise ValueError(f"functions must hold at least one function and nothing else, got {self.functions!r}")
         object.__setattr__(self, "functions", functions)
@@ -120,9 +133,13 @@ class Functions:
 
 
 def error_counts(hypotheses, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """How many of the labels ``y`` (0 or 1) each hypothesis misses, shape (K,)."""
+    """How many of the labels ``y`` each hypothesis misses, shape (K,); a label other than 0 and 1 is missed by all.
+
+    Rows are taken in blocks, so that memory does not grow with the number of rows.
+    """
     counts = np.zeros(hypotheses.size(X.shape[1]), dtype=np.int64)
-    for start in range(0, len(X), _ROWS):
-        rows = slice(start, start + _ROWS)
-        counts += (hypotheses.predictions(X[rows]) != y[rows, None]).sum(axis=0)
+    rows = max(1, _ENTRIES // max(1, len(counts)))
+    for start in range(0, len(X), rows):
+        block = slice(start, start + rows)
+        counts += (hypotheses.predictions(X[block]) != y[block, None]).sum(axis=0)
     return counts

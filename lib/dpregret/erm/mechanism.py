@@ -15,6 +15,7 @@ cases: twice eps/2 for rates; for counts, of which both terms move in one direct
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +24,83 @@ from dpregret.privacy.discrete import ExponentialMechanism, PermuteAndFlip
 
 SCORES = ("rate", "count")
 MECHANISMS = ("exponential", "permute_and_flip")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selector:
+    """The private choice: its law, its draw, and the privacy of that draw.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter > 0.
+    n_min : int or None
+        Public lower bound on the number of records, for the rate score only.
+    score : "rate" or "count"
+    mechanism : "exponential" or "permute_and_flip"
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, and for the rate score without ``n_min``.
+    """
+
+    epsilon: float
+    n_min: int | None = None
+    score: str = "rate"
+    mechanism: str = "exponential"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _checks.epsilon(self.epsilon))
+        _checks.choice("score", self.score, SCORES)
+        _checks.choice("mechanism", self.mechanism, MECHANISMS)
+        if self.n_min is not None:
+            object.__setattr__(self, "n_min", _checks.integer("n_min", self.n_min, at_least=1))
+        elif self.score == "rate":
+            raise ValueError("n_min must be given for the rate score, got None")
+
+    def exponent(self, n_records: int) -> float:
+        """What one error costs in the exponent at m records: ``eps n_min / (2 m)`` for rates, ``eps`` for counts.
+
+        The law, the draw and `value_epsilon` all use this number.
+        """
+        return self.epsilon if self.score == "count" else self.epsilon * (self.n_min / n_records) / 2
+
+    def probabilities(self, errors: np.ndarray, n_records: int) -> np.ndarray:
+        """The law of the choice, shape (K,). Permute-and-flip: time and memory grow like K^2."""
+        errors, exponent = self._input(errors, n_records)
+        if self.mechanism == "exponential":
+            return ExponentialMechanism(epsilon=exponent, sensitivity=1.0, monotone=True).probabilities(-errors)
+        # coins exp(exponent (least errors - errors))
+        return PermuteAndFlip(epsilon=exponent, sensitivity=0.5).probabilities(-errors)
+
+    def sample(self, errors: np.ndarray, n_records: int, rng) -> int:
+        """One draw from `probabilities`, in time K: by one choice, or (permute-and-flip) by the noisy maximum."""
+        if self.mechanism == "exponential":
+            return int(rng.choice(len(errors), p=self.probabilities(errors, n_records)))
+        errors, exponent = self._input(errors, n_records)
+        return int(np.argmax(exponent * (errors.min() - errors) + rng.standard_exponential(len(errors))))
+
+    def value_epsilon(self, n_hypotheses: int) -> float:
+        """The smallest epsilon that holds for every class of K hypotheses on the whole domain: `exact_epsilon`.
+
+        It is computed from `exponent`, with which the draw is made. A given class may have less: see
+        `dpregret.erm.audit.enumerated_epsilon`.
+        """
+        return _worst_epsilon(self, n_hypotheses, self.n_min)
+
+    def effective_epsilon(self, n_hypotheses: int) -> float:
+        """The privacy of all that leaves, for all neighbours: the choice is all, so it is `value_epsilon`."""
+        return self.value_epsilon(n_hypotheses)
+
+    def _input(self, errors: np.ndarray, n_records: int) -> tuple[np.ndarray, float]:
+        n_records = _checks.integer("n_records", n_records, at_least=0)
+        errors = _checks.array("errors", errors, ndim=1, at_least=0, at_most=n_records)
+        if errors.size == 0:
+            raise ValueError("errors must have at least one hypothesis, got none")
+        if self.score == "rate" and n_records < self.n_min:
+            raise ValueError(f"n_records must be >= n_min = {self.n_min} for the rate score, got {n_records}")
+        return errors, max(self.exponent(n_records), 5e-324)
 
 
 def selection_probabilities(
@@ -34,7 +112,7 @@ def selection_probabilities(
     score: str = "rate",
     mechanism: str = "exponential",
 ) -> np.ndarray:
-    """The law of the chosen hypothesis, shape (K,).
+    """The law of the chosen hypothesis, shape (K,): `Selector.probabilities`.
 
     Parameters
     ----------
@@ -50,37 +128,12 @@ def selection_probabilities(
     ValueError
         For no hypothesis, and for ``n_records < n_min`` with the rate score, where the law is not epsilon-private.
     """
-    n_records = _checks.integer("n_records", n_records, at_least=0)
-    errors = _checks.array("errors", errors, ndim=1, at_least=0, at_most=n_records)
-    if errors.size == 0:
-        raise ValueError("errors must have at least one hypothesis, got none")
-    law, scores = _mechanism(errors, n_records, epsilon, n_min, score, mechanism)
-    return law.probabilities(scores)
+    return Selector(epsilon=epsilon, n_min=n_min, score=score, mechanism=mechanism).probabilities(errors, n_records)
 
 
-def select(errors: np.ndarray, rng: np.random.Generator, **options) -> int:
-    """One draw from `selection_probabilities`, which takes the same options."""
-    return int(rng.choice(len(errors), p=selection_probabilities(errors, **options)))
-
-
-def _mechanism(errors, n_records, epsilon, n_min, score, mechanism):
-    epsilon = _checks.epsilon(epsilon)
-    exponential = _checks.choice("mechanism", mechanism, MECHANISMS) == "exponential"
-    if _checks.choice("score", score, SCORES) == "count":
-        # coins exp(eps (score - best)): PermuteAndFlip halves its epsilon
-        law = (
-            ExponentialMechanism(epsilon=epsilon, sensitivity=1.0, monotone=True)
-            if exponential
-            else PermuteAndFlip(epsilon=2 * epsilon, sensitivity=1.0)
-        )
-        return law, -errors
-    n_min = _checks.integer("n_min", n_min, at_least=1) if n_min is not None else None
-    if n_min is None:
-        raise ValueError("n_min must be given for the rate score, got None")
-    if n_records < n_min:
-        raise ValueError(f"n_records must be >= n_min = {n_min} for the rate score, got {n_records}")
-    kind = ExponentialMechanism if exponential else PermuteAndFlip
-    return kind(epsilon=epsilon, sensitivity=1 / n_min), -errors / n_records
+def select(errors: np.ndarray, rng: np.random.Generator, *, n_records: int, **options) -> int:
+    """One draw from `selection_probabilities`, which takes the same options, in time K."""
+    return Selector(**options).sample(errors, n_records, rng)
 
 
 def exact_epsilon(
@@ -93,6 +146,8 @@ def exact_epsilon(
     mechanism: str = "exponential",
 ) -> float:
     r"""The smallest epsilon that holds for every class of K hypotheses and all neighbours in the domain.
+
+    It is an upper bound for each single class, and attained by the worst one.
 
     rate, exponential: with ``s = eps n / 2``, ``r = s / (m + 1)`` between m and m + 1 records and
     ``Q = (K - 1) e^s``, it is ``ln f(Q, 2 r)``, ``f(Q, v) = (1 + Q) / (1 + Q e^-v)``, which equals
@@ -112,19 +167,28 @@ def exact_epsilon(
     ``2 r`` (rate), attained by two hypotheses. K = 1: 0.
     """
     n_hypotheses = _checks.integer("n_hypotheses", n_hypotheses, at_least=1)
-    epsilon = _checks.epsilon(epsilon)
-    exponential = _checks.choice("mechanism", mechanism, MECHANISMS) == "exponential"
-    if n_hypotheses == 1:
-        return 0.0
-    if _checks.choice("score", score, SCORES) == "count":
-        return epsilon
-    n = _checks.integer("n", n, at_least=1) if n is not None else None
-    if n is None:
+    if score == "rate" and n_hypotheses > 1 and n is None:
         raise ValueError("n must be given for the rate score, got None")
+    n = 1 if n is None else _checks.integer("n", n, at_least=1)
+    selector = Selector(epsilon=epsilon, n_min=n, score=score, mechanism=mechanism)
     m = n if n_records is None else _checks.integer("n_records", n_records, at_least=1)
-    s = epsilon * n / 2
-    r = s / (m + 1)
-    if not exponential:
-        return 2 * r
-    log_q = math.log(n_hypotheses - 1) + s
-    return float(np.logaddexp(0.0, log_q) - np.logaddexp(0.0, log_q - 2 * r))
+    return _worst_epsilon(selector, n_hypotheses, m)
+
+
+def _worst_epsilon(selector: Selector, n_hypotheses: int, m: int | None) -> float:
+    """`exact_epsilon` between m and m + 1 records, from the exponents that the selector draws with."""
+    k = _checks.integer("n_hypotheses", n_hypotheses, at_least=1)
+    if k == 1:
+        return 0.0
+    if selector.score == "count":
+        return selector.exponent(1)
+    two_r = max(2 * selector.exponent(m + 1), 5e-324)  # an error costs r with m + 1 records, s / m with m
+    if selector.mechanism != "exponential":
+        return two_r
+    s = selector.exponent(m) * m
+    if two_r <= 30:  # ln f = ln(1 + (1 - e^{-2r}) / (1/Q + e^{-2r})): all terms positive
+        value = math.log1p(-math.expm1(-two_r) / (math.exp(-s) / (k - 1) + math.exp(-two_r)))
+    else:
+        close = 1.0 if m == 1 else math.exp(-s * ((m - 1) / (m + 1)))  # e^{2r - s}
+        value = two_r + math.log1p(math.exp(-s) / (k - 1)) - math.log1p(close / (k - 1))
+    return max(min(value, two_r), 5e-324)
