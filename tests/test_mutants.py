@@ -200,3 +200,26 @@ def test_the_tests_of_a_module_are_those_that_import_its_package():
     assert "tests/test_grid.py" in mutants.tests_of(ROOT, "lib/dpregret/simulation/store.py")
     assert "tests/test_tools.py" in mutants.tests_of(ROOT, "tools/check_html.py")
     assert "tests/test_erm_mechanism.py" not in mutants.tests_of(ROOT, "tools/check_html.py")
+
+
+def test_an_outcome_holds_until_something_changes_that_the_tests_import(project):
+    outcomes = mutants.Outcomes(project, project / "none")
+    (project / "lib/dpregret/toy/more.py").write_text("from dpregret.toy import deep\n")
+    (project / "lib/dpregret/toy/deep.py").write_text("")
+    (project / "lib/dpregret/toy/apart.py").write_text("")
+    (project / "tests/test_toy.py").write_text("import dpregret.toy.ops\nfrom dpregret.toy.more import deep\n" + TESTS)
+
+    def key(*parts):
+        mutants.imported.cache_clear()
+        return outcomes.key(("tests/test_toy.py",), *parts)
+
+    seen = [key("a"), key("b"), key()]
+    for file in ("lib/dpregret/toy/apart.py", "tests/test_other.py"):
+        (project / file).write_text("x = 1\n")
+        assert key("a") == seen[0]
+    for file in ("toy/deep.py", "toy/__init__.py", "__init__.py", "toy/ops.py"):
+        (project / "lib/dpregret" / file).write_text("x = 2\n")
+        seen.append(key("a"))
+    (project / "conftest.py").write_text("")
+    seen.append(key("a"))
+    assert len(set(seen)) == len(seen)

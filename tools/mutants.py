@@ -9,7 +9,7 @@ need be the ``tests`` that have to notice (default: the test files that import t
 the reason why no test can see it. Each mutation is applied in one of two copies of the project, two at a time, and its
 tests run until one fails. The exit status is 1 if less than 97 % are caught, 2 if an entry is wrong or the tests fail
 without a mutation. Outcomes are kept in ``_build/mutants`` as they come, so that an interrupted run goes on; they hold
-as long as neither the library, the tools nor the mutation's tests change.
+as long as neither the mutation's tests nor what they import changes.
 """
 
 import argparse
@@ -186,6 +186,14 @@ def kernels(root: Path) -> dict[str, frozenset[str]]:
     return {file: frozenset(used) for file, used in uses.items()}
 
 
+def library(root: Path) -> str:
+    """A digest of the library's sources."""
+    digest = hashlib.sha256(sys.version.encode())
+    for path in sorted((root / "lib").rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
 class Runner:
     """Runs tests in copies of the project; every test process is its own group, so that nothing is left behind."""
 
@@ -287,16 +295,46 @@ def end(process: subprocess.Popen) -> None:
         pass
 
 
+@functools.cache
+def imported(root: Path, path: Path) -> frozenset[Path]:
+    """The files of the library and the tools that a file imports directly, packages on the way included."""
+    found: set[Path] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for module in modules:
+            parts = module.split(".")
+            for place in (root / "lib", root):
+                for depth in range(1, len(parts) + 1):
+                    base = place.joinpath(*parts[:depth])
+                    found |= {file for file in (base / "__init__.py", base.with_suffix(".py")) if file.is_file()}
+    return frozenset(found)
+
+
+def reached(root: Path, tests: tuple[str, ...]) -> list[Path]:
+    """All files of the library and the tools that the tests can run, and the tests themselves."""
+    todo = [root / test.partition("::")[0] for test in tests]
+    seen: set[Path] = set()
+    while todo:
+        path = todo.pop()
+        if path not in seen:
+            seen.add(path)
+            todo += imported(root, path)
+    if any(path.parent == root / "tools" for path in seen):  # some run a tool as a process, by its name
+        seen |= {*(root / "tools").glob("*.py"), *(root / "book" / "claims").glob("*.yml")}
+        seen |= {path for tool in (root / "tools").glob("*.py") for path in imported(root, tool)}
+    return sorted(seen | {path for name in ("conftest.py", "pyproject.toml") if (path := root / name).exists()})
+
+
 class Outcomes:
     """What is known already, kept in a file as it comes."""
 
     def __init__(self, root: Path, path: Path) -> None:
         self.root, self.path, self.known, self.lock = root, path, {}, threading.Lock()
-        digest = hashlib.sha256(sys.version.encode())
-        for pattern in ("lib/**/*.py", "tools/**/*.py", "book/claims/*.yml", "conftest.py", "pyproject.toml"):
-            for file in sorted(root.glob(pattern)):
-                digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-        self.project = digest.hexdigest()
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 try:
@@ -305,11 +343,11 @@ class Outcomes:
                     pass  # the last line of a run that was killed
 
     def key(self, tests: tuple[str, ...], *parts: str) -> str:
-        digest = hashlib.sha256(self.project.encode())
+        digest = hashlib.sha256(sys.version.encode())
         for part in (*tests, *parts):
             digest.update(part.encode() + b"\0")
-        for file in sorted({test.partition("::")[0] for test in tests}):
-            digest.update((self.root / file).read_bytes() + b"\0")
+        for file in reached(self.root, tests):
+            digest.update(file.relative_to(self.root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
         return digest.hexdigest()[:32]
 
     def keep(self, key: str, outcome: list) -> None:
@@ -424,7 +462,7 @@ def main() -> int:
             if options.fresh:
                 (work / "outcomes.jsonl").unlink(missing_ok=True)
             outcomes = Outcomes(root, work / "outcomes.jsonl")
-            runner = Runner(root, work, work / f"kernels-{outcomes.project[:16]}", options.workers)
+            runner = Runner(root, work, work / f"kernels-{library(root)}", options.workers)
             return report(run(mutations, runner, outcomes, options.workers))
     except Wrong as error:
         print(error, file=sys.stderr)

@@ -35,8 +35,7 @@ def _exponent(number: float, digits: int) -> int:
 
 def _fixed(number: float, decimals: int) -> str:
     number = round(number, decimals) + 0.0  # + 0.0 turns -0.0 into 0.0
-    text = f"{number:.{min(max(decimals, 0), 15)}f}"
-    return text[1:] if text.startswith("-") and not text.strip("-0.") else text
+    return f"{number:.{min(max(decimals, 0), 15)}f}"
 
 
 def _format(values: list[float], resolution: float, digits: int) -> list[str]:
