@@ -1,4 +1,4 @@
-r"""Upper bounds on the regret: Theorems 2, 4, 6, 7 and 9 of [Wang2021], printed and corrected; the lower bounds follow.
+r"""Upper bounds on the regret: Theorems 2, 4, 6, 7 and 9 of [Wang2021], printed and corrected.
 
 A `problem` is anything with ``means`` (L,) and ``list_length`` K.  Bounds are on the expected regret after `horizon`
 rounds (a float; 1e300 is fine).
@@ -19,6 +19,7 @@ References
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -42,6 +43,8 @@ __all__ = [
     "theorem_2",
     "theorem_2_threshold",
     "theorem_4",
+    "theorem_4_constant",
+    "theorem_4_threshold",
     "theorem_6",
     "theorem_7",
     "theorem_9",
@@ -105,15 +108,21 @@ def bracket_maximiser(list_length: int) -> np.ndarray:
 
 
 def random_list_regret(problem, horizon: float) -> float:
-    """Exact regret of a uniformly random list every round: no click has probability ``e_K(1 - means) / C(L, K)``."""
+    """Exact regret of a uniformly random list every round: no click has probability ``e_K(1 - means) / C(L, K)``.
+
+    In integers: the means are taken as the binary numbers that they are.
+    """
     means = _checks.array("problem.means", problem.means, ndim=1, at_least=0.0, at_most=1.0)
     length = _checks.integer("problem.list_length", problem.list_length, at_least=1, at_most=len(means))
-    symmetric = np.zeros(length + 1)  # elementary symmetric polynomials of 1 - means
-    symmetric[0] = 1.0
-    for stay in 1 - means:
-        symmetric[1:] += stay * symmetric[:-1]
-    silent = symmetric[length] / math.comb(len(means), length)
-    return float(_horizon(horizon) * (silent - np.prod(np.sort(1 - means)[:length])))
+    exact = [1 - Fraction(float(m)) for m in means]
+    unit = max(stay.denominator for stay in exact)  # powers of two
+    stays = sorted(int(stay * unit) for stay in exact)
+    symmetric = [1] + [0] * length  # elementary symmetric polynomials of 1 - means
+    for stay in stays:
+        for k in range(length, 0, -1):
+            symmetric[k] += stay * symmetric[k - 1]
+    share = Fraction(symmetric[length], math.comb(len(means), length)) - math.prod(stays[:length])
+    return _horizon(horizon) * float(share / unit**length)
 
 
 def theorem_4(problem, *, horizon: float, epsilon: float, version: str = "printed") -> float:
@@ -132,6 +141,35 @@ def theorem_4(problem, *, horizon: float, epsilon: float, version: str = "printe
     the two intervals (samples, noise) is used for an item, each with failure probability at most ``t^-3``.
     """
     return _laplace_bound(problem, problem.list_length / _checks.epsilon(epsilon), _log(horizon), version)
+
+
+def theorem_4_constant(list_length: int, *, epsilon: float, version: str = "printed") -> float:
+    """What one item costs at most, in units of ``log T / Delta_eK``; b = K/epsilon.
+
+    printed: ``4 (sqrt1.5 + b sqrt24)^2``.  proof: twice that, its own last line.  corrected: ``4 V_K a^2`` with
+    ``a = sqrt1.5 + b sqrt12`` and V_K = `bracket_supremum`; the term ``12 b (1 + log(Delta_e1/Delta_eK)) log T``,
+    without 1/Delta, comes on top.  closed: ``8 a^2``, which is ``4 (sqrt3 + b sqrt24)^2`` and so above the printed
+    constant for every b.
+
+    The corrected constant is below the printed one for ``b > theorem_4_threshold(K)``.
+    """
+    length = _checks.integer("list_length", list_length, at_least=1)
+    b = length / _checks.epsilon(epsilon)
+    version = _checks.choice("version", version, ("printed", "proof", "corrected", "closed"))
+    if version in ("printed", "proof"):
+        return (4.0 if version == "printed" else 8.0) * (math.sqrt(1.5) + b * math.sqrt(24)) ** 2
+    supremum = bracket_supremum(length) if version == "corrected" else 2.0
+    return 4.0 * supremum * (math.sqrt(1.5) + b * math.sqrt(12)) ** 2
+
+
+def theorem_4_threshold(list_length: int) -> float:
+    """The b above which ``4 V_K a^2`` is below the printed constant: ``(sqrtV_K - 1) / (sqrt8 (sqrt2 - sqrtV_K))``.
+
+    It is below K/2, so that epsilon <= 2 is enough for every K: with ``d = 2 - V_K`` it is at most ``(sqrt2 - 1) / d``,
+    and ``1/d_K = 1/d_{K-1} + 1/(4 - d_{K-1}) <= 1 + (K - 1)/3``.
+    """
+    root = math.sqrt(bracket_supremum(list_length))
+    return (root - 1) / (math.sqrt(8) * (math.sqrt(2) - root))
 
 
 def theorem_7(problem, *, horizon: float, epsilon: float, delta: float, version: str = "printed") -> float:
@@ -160,14 +198,19 @@ def theorem_6(problem, *, horizon: float, epsilon: float, delta: float, version:
 
     printed: ``sum_e 2 (2 sqrt1.5 + (8/epsilon) sqrt(K log(1.25/delta)))^2 / Delta_eK log T``, without the additive term
     of its own proof.  corrected: ``sum_e 4 (sqrt(1.5 log T) + sigma sqrt(2 log 2T^3))^2 B_e + sum_e Delta_e1 + 1.5
-    (zeta(2) - zeta(3)) L``: the bonus itself at T, the exact `bracket` ``B_e``, one side of each interval.
+    (zeta(2) - zeta(3)) L``: the bonus itself at T, the exact `bracket` ``B_e``, one side of each interval, for the
+    algorithm without the raw observation.  proved: the same slope for the algorithm as printed, where counters start
+    at 1 and nothing is paid for a first observation, plus ``2 sqrt(3L)`` for the failures, of which round t has at most
+    ``min(1, 3L/t^2)``.  For T >= 2, K < L and epsilon <= 2 the printed bound is at least the smaller of this and T.
     """
     gaps, log_t = gap_matrix(problem), _log(horizon)
     sigma = lemma_3_sigma(epsilon=epsilon, delta=delta, sensitivity=math.sqrt(problem.list_length))
-    if _checks.choice("version", version, _VERSIONS) == "printed":
+    if _checks.choice("version", version, (*_VERSIONS, "proved")) == "printed":
         constant = 2 * (2 * math.sqrt(1.5) + 4 * math.sqrt(2) * sigma) ** 2
         return float(constant * np.sum(1 / gaps[:, -1]) * log_t)
     bonus = math.sqrt(1.5 * log_t) + sigma * math.sqrt(2 * (math.log(2) + 3 * log_t))
+    if version == "proved":
+        return float(4 * bonus**2 * np.sum(bracket(gaps)) + 2 * math.sqrt(3 * len(problem.means)))
     return float(4 * bonus**2 * np.sum(bracket(gaps)) + np.sum(gaps[:, 0]) + 1.5 * _FAILURES * len(problem.means))
 
 

@@ -20,7 +20,7 @@ from dpregret import _checks
 
 def kveton_lower_bound(*, n_items: int, list_length: int, p: float, gap: float) -> float:
     """Slope of [Kveton2015] without privacy: ``(L-K) Delta (1-p)^(K-1) / d(p - Delta || p)`` on the instance B_LB."""
-    return _instance(n_items, list_length, p, gap) / bernoulli_kl(p - gap, p)
+    return _instance(n_items, list_length, p, gap) / _kl_below(gap, p, 1 - p)
 
 
 def ldp_lower_bound(*, n_items: int, list_length: int, p: float, gap: float, epsilon: float) -> float:
@@ -29,9 +29,10 @@ def ldp_lower_bound(*, n_items: int, list_length: int, p: float, gap: float, eps
     ``RR(x)`` is the probability that randomised response reports 1 for a bit of mean x.  For policies consistent on
     every product-Bernoulli instance, ties allowed.  As epsilon grows it tends to `kveton_lower_bound`.
     """
-    keep = special.expit(_checks.epsilon(epsilon))
-    low, high = (x * keep + (1 - x) * special.expit(-epsilon) for x in (p - gap, p))
-    return _instance(n_items, list_length, p, gap) / bernoulli_kl(low, high)
+    weight = _instance(n_items, list_length, p, gap)
+    keep, flip = special.expit(_checks.epsilon(epsilon)), special.expit(-epsilon)
+    step = gap * math.tanh(epsilon / 2)  # not as a difference of probabilities
+    return weight / _kl_below(step, p * keep + (1 - p) * flip, p * flip + (1 - p) * keep)
 
 
 def theorem_10(
@@ -44,7 +45,7 @@ def theorem_10(
     """
     version = _checks.choice("version", version, ("printed", "kl_right"))
     numerator, epsilon = _instance(n_items, list_length, p, gap), _checks.epsilon(epsilon)
-    divergence = gap**2 / (p * (1 - p)) if version == "printed" else bernoulli_kl(p - gap, p)
+    divergence = gap**2 / (p * (1 - p)) if version == "printed" else _kl_below(gap, p, 1 - p)
     log_channel = min(math.log(4), 2 * epsilon) + 2 * (epsilon + math.log(-math.expm1(-epsilon)))
     return numerator / (2 * divergence) * math.exp(-log_channel)
 
@@ -72,7 +73,12 @@ def theorem_11(
 
 def bernoulli_kl(q: float, r: float) -> float:
     """``d(q || r)`` in nats, for r in (0, 1); accurate when q and r are close."""
-    return _kl_part((q - r) / r, r) + _kl_part((r - q) / (1 - r), 1 - r)
+    return _kl_below(r - q, r, 1 - r)
+
+
+def _kl_below(step: float, r: float, miss: float) -> float:
+    """``d(r - step || r)`` with ``miss = 1 - r``: both parts are positive."""
+    return float(_kl_part(-step / r, r) + _kl_part(step / miss, miss))
 
 
 def _kl_part(u: float, weight: float) -> float:
