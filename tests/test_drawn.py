@@ -1,5 +1,6 @@
 """The privacy of every mechanism, read off its own sampler; each broken twin of it is found out by the same check."""
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -124,6 +125,7 @@ class SeededResponse(RandomizedResponse):
 def test_randomized_response(kind, epsilon, k):
     mechanism = kind(epsilon=epsilon, n_categories=k)
 
+    @functools.cache
     def law(value):
         return drawn.uniform_law(lambda rng: mechanism.privatize(np.array([value]), rng), k)
 
@@ -356,7 +358,7 @@ def test_power_is_the_probability_of_a_certificate(p, q, runs, epsilon):
     assert found == pytest.approx(joint[bounds > epsilon].sum(), rel=1e-12, abs=1e-15)
 
 
-@pytest.mark.parametrize("runs", [20, 1000, 200_000])
+@pytest.mark.parametrize("runs", [20, 1000, 20_000])
 def test_no_counts_certify_more_than_all_against_none(runs):
     most = audit.most_certifiable(runs)
     low = 0.025 ** (1 / runs)
