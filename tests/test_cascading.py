@@ -53,8 +53,8 @@ def test_the_optimal_list_by_enumeration():
     problem = CascadeProblem(means, 3)
     best = max(itertools.permutations(range(5), 3), key=lambda items: problem.reward(np.array(items)))
     assert set(problem.optimal_items) == set(best)
-    assert problem.optimal_reward == pytest.approx(problem.reward(np.array(best)))
-    assert problem.minimal_gap == pytest.approx(0.05)
+    assert problem.optimal_reward == pytest.approx(problem.reward(np.array(best)), rel=1e-9, abs=0)
+    assert problem.minimal_gap == pytest.approx(0.05, rel=1e-9, abs=0)
     assert problem.gaps.shape == (2, 3)
 
 
@@ -174,13 +174,13 @@ def test_indices_as_printed():
         + length / epsilon * (math.sqrt(12 * math.log(t) / n) + 3 * math.log(t) / n),
     }
     for policy, bonus in printed.items():
-        assert policy.index(length).bonus(t, np.array([n]))[0] == pytest.approx(bonus, rel=1e-12)
+        assert policy.index(length).bonus(t, np.array([n]))[0] == pytest.approx(bonus, rel=1e-12, abs=0)
 
 
 def test_multipliers_scale_the_noise_and_its_bonus_alone():
     policy = LaplaceLDP(epsilon=0.2, noise_multiplier=0.01, bonus_multiplier=0.0)
     assert policy.index(4) == Index(a=math.sqrt(1.5))
-    assert policy.noise(4).scale == pytest.approx(0.2)
+    assert policy.noise(4).scale == pytest.approx(0.2, rel=1e-9, abs=0)
 
 
 def test_the_epsilon_of_the_noisy_values():

@@ -24,23 +24,25 @@ def test_laplace_sum_tail_is_that_of_a_difference_of_gammas(n, y):
         limit=300,
         points=[n, 2 * n],
     )
-    assert lemmas.laplace_sum_tail(3 * y, n=n, scale=3.0) == pytest.approx(exact * gamma.sf(y), rel=1e-9)
+    assert lemmas.laplace_sum_tail(3 * y, n=n, scale=3.0) == pytest.approx(exact * gamma.sf(y), rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("y", [0.5, 40.0, 690.0, 5e5])
 def test_laplace_sum_tail_closed_forms_far_out(y):
-    assert lemmas.laplace_sum_log_tail(y, n=1) == pytest.approx(-y - math.log(2), rel=1e-14)
-    assert lemmas.laplace_sum_log_tail(y, n=2) == pytest.approx(math.log((2 + y) / 4) - y, rel=1e-14)
-    assert lemmas.laplace_sum_log_tail(y, n=3) == pytest.approx(math.log((8 + 5 * y + y * y) / 16) - y, rel=1e-14)
+    assert lemmas.laplace_sum_log_tail(y, n=1) == pytest.approx(-y - math.log(2), rel=1e-14, abs=0)
+    assert lemmas.laplace_sum_log_tail(y, n=2) == pytest.approx(math.log((2 + y) / 4) - y, rel=1e-14, abs=0)
+    assert lemmas.laplace_sum_log_tail(y, n=3) == pytest.approx(
+        math.log((8 + 5 * y + y * y) / 16) - y, rel=1e-14, abs=0
+    )
 
 
 def test_laplace_sum_tail_is_symmetric_and_tends_to_a_gaussian():
     for n in (1, 5, 200):
-        assert lemmas.laplace_sum_tail(0.0, n=n) == pytest.approx(0.5, rel=1e-12)
+        assert lemmas.laplace_sum_tail(0.0, n=n) == pytest.approx(0.5, rel=1e-12, abs=0)
         total = lemmas.laplace_sum_tail(1.7, n=n) + lemmas.laplace_sum_tail(-1.7, n=n)
-        assert total == pytest.approx(1.0, rel=1e-12)
+        assert total == pytest.approx(1.0, rel=1e-12, abs=0)
     n = 200_000
-    assert lemmas.laplace_sum_tail(2 * math.sqrt(2 * n), n=n) == pytest.approx(stats.norm.sf(2), rel=1e-3)
+    assert lemmas.laplace_sum_tail(2 * math.sqrt(2 * n), n=n) == pytest.approx(stats.norm.sf(2), rel=1e-3, abs=0)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 10, 30, 100, 1000])
@@ -64,12 +66,12 @@ def test_lemma_6_fails_where_the_proof_of_theorem_4_extrapolates_it():
     violated = []
     for s in range(1, 40):
         lam = math.sqrt(24 * s * math.log(t))
-        assert lemmas.lemma_6_bound(lam, n=s, scale=1.0, extrapolate=True) == pytest.approx(t**-3)
+        assert lemmas.lemma_6_bound(lam, n=s, scale=1.0, extrapolate=True) == pytest.approx(t**-3, rel=1e-9, abs=0)
         assert (lam < lemmas.lemma_6_limit(n=s, scale=1.0)) == (s > 3 * math.log(t))
         if lemmas.laplace_sum_tail(lam, n=s) > t**-3:
             violated.append(s)
     assert violated == list(range(1, 9))
-    assert 2 * lemmas.laplace_sum_tail(math.sqrt(24 * math.log(t)), n=1) == pytest.approx(6.04e-8, rel=1e-3)
+    assert 2 * lemmas.laplace_sum_tail(math.sqrt(24 * math.log(t)), n=1) == pytest.approx(6.04e-8, rel=1e-3, abs=0)
     # One raw sample in the count: s noises, count s + 1.
     raw = [s for s in range(1, 40) if lemmas.laplace_sum_tail(math.sqrt(24 * (s + 1) * math.log(t)), n=s) > t**-3]
     assert raw == list(range(1, 7))
@@ -85,7 +87,7 @@ def test_sub_gamma_radius_is_valid_for_every_number_of_noises():
 def test_corrected_bonus_fails_with_probability_at_most_t_to_the_minus_3(t):
     for s in (*range(1, 40), 100, 1000, 20_000):
         bonus = lemmas.corrected_noise_bonus(t, s, scale=2.5)
-        assert bonus == pytest.approx(2.5 * (math.sqrt(12 * math.log(t) / s) + 3 * math.log(t) / s))
+        assert bonus == pytest.approx(2.5 * (math.sqrt(12 * math.log(t) / s) + 3 * math.log(t) / s), rel=1e-9, abs=0)
         assert lemmas.laplace_sum_log_tail(s * bonus, n=s, scale=2.5) <= -3 * math.log(t) - math.log(2) + 1e-9
 
 
@@ -96,7 +98,7 @@ def test_lemma_3_is_true_up_to_one_epsilon_and_false_beyond(delta, largest):
     for epsilon in (0.1, 1.0, 0.999 * edge, 1.001 * edge, 2 * edge):
         sigma = lemmas.lemma_3_sigma(epsilon=epsilon, delta=delta, sensitivity=2.0)
         real = GaussianPrivacyLoss(standard_deviation=sigma, sensitivity=2.0).get_delta_for_epsilon(epsilon)
-        assert lemmas.lemma_3_delta(epsilon=epsilon, delta=delta) == pytest.approx(real, rel=1e-8)
+        assert lemmas.lemma_3_delta(epsilon=epsilon, delta=delta) == pytest.approx(real, rel=1e-8, abs=0)
         assert (real <= delta) == (epsilon <= edge)
 
 
@@ -107,8 +109,8 @@ def test_lemma_3_profile_increases():
 
 def test_lemma_4_parameters_and_range():
     epsilon, delta = lemmas.lemma_4_parameters(epsilon=0.5, delta=1e-3, n_queries=4)
-    assert epsilon == pytest.approx(math.sqrt(0.25 / (16 * math.log(math.e + 500))))
-    assert delta == pytest.approx(1e-3 / 8)
+    assert epsilon == pytest.approx(math.sqrt(0.25 / (16 * math.log(math.e + 500))), rel=1e-9, abs=0)
+    assert delta == pytest.approx(1e-3 / 8, rel=1e-9, abs=0)
     with pytest.raises(ValueError, match=r"epsilon must be .* <= 0.9, got 1.0"):
         lemmas.lemma_4_parameters(epsilon=1.0, delta=1e-3, n_queries=4)
     # Composition needs more noise than K / epsilon while K <= 4 log(e + epsilon / delta).
@@ -173,5 +175,5 @@ def test_lemma_7_with_a_factor_2_to_spare():
     for n, sigma in itertools.product((1, 4, 100), (0.5, 3.0)):
         for radius in np.linspace(0, 12, 60) * sigma / math.sqrt(n):
             exact, bound = lemmas.lemma_7_sides(radius, n=n, sigma=sigma)
-            assert exact == pytest.approx(2 * stats.norm.sf(radius * math.sqrt(n) / sigma), rel=1e-10)
+            assert exact == pytest.approx(2 * stats.norm.sf(radius * math.sqrt(n) / sigma), rel=1e-10, abs=0)
             assert exact <= bound / 2 * (1 + 1e-12)

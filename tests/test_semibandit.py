@@ -55,7 +55,9 @@ def test_rewards_are_monotone_and_smooth(pairs, reward):
 @given(st.floats(0, 0.99), st.integers(1, 8), st.sampled_from(list(REWARDS)))
 def test_smoothness_is_attained_and_inverted(width, length, reward):
     reward = REWARDS[reward]
-    assert reward(np.full(length, width)) - reward(np.zeros(length)) == pytest.approx(reward.smoothness(width, length))
+    assert reward(np.full(length, width)) - reward(np.zeros(length)) == pytest.approx(
+        reward.smoothness(width, length), rel=1e-9, abs=0
+    )
     back = reward.inverse_smoothness(min(reward.smoothness(width, length), 1 - 1e-9), length)
     if reward.smoothness(width, length) < 1 - 1e-6:
         assert back == pytest.approx(width, rel=1e-6, abs=1e-9)
@@ -70,9 +72,9 @@ def test_top_k_is_an_exact_oracle_and_the_gaps_are_those_of_the_bad_sets(reward)
     low, high = problem.gap_range()
     best = reward(ordered[:3])
     # the best bad set swaps the third for the fourth arm, the worst takes the last three
-    assert low == pytest.approx(best - reward(ordered[[0, 1, 3]]))
-    assert high == pytest.approx(best - reward(ordered[-3:]))
-    assert problem.gap_range(0.5)[1] == pytest.approx(0.5 * best - reward(ordered[-3:]), nan_ok=True)
+    assert low == pytest.approx(best - reward(ordered[[0, 1, 3]]), rel=1e-9, abs=0)
+    assert high == pytest.approx(best - reward(ordered[-3:]), rel=1e-9, abs=0)
+    assert problem.gap_range(0.5)[1] == pytest.approx(0.5 * best - reward(ordered[-3:]), nan_ok=True, rel=1e-9, abs=0)
 
 
 def test_no_bad_set():
@@ -169,7 +171,7 @@ def test_the_bonus_is_the_papers(t, n, epsilon):
     kappa = 4 * math.log(1250)
     for version, noise in (("printed", 2 * kappa * math.log(t)), ("corrected", kappa * math.log(2 * t**3))):
         index = GaussianCUCB(epsilon=epsilon, delta=1e-3, version=version).index(4)
-        assert index.bonus(t, n) == pytest.approx(root + 2 / epsilon * math.sqrt(noise / n), rel=1e-9)
+        assert index.bonus(t, n) == pytest.approx(root + 2 / epsilon * math.sqrt(noise / n), rel=1e-9, abs=0)
 
 
 def test_the_epsilon_of_what_is_sent():
@@ -218,7 +220,7 @@ def test_the_corrected_algorithm_stays_under_its_bound_where_the_bound_is_not_tr
 
 @pytest.mark.parametrize("width", [0.5, 1.5, 4.0])
 def test_simultaneous_tail_of_one_and_two(width):
-    assert simultaneous_tail(width, n=1) == pytest.approx(special.erfc(width / math.sqrt(2)), rel=1e-14)
+    assert simultaneous_tail(width, n=1) == pytest.approx(special.erfc(width / math.sqrt(2)), rel=1e-14, abs=0)
     r = 1 / math.sqrt(2)
     inside = stats.multivariate_normal(cov=[[1, r], [r, 1]]).cdf([width] * 2, lower_limit=[-width] * 2)
     assert simultaneous_tail(width, n=2) == pytest.approx(1 - inside, abs=1e-8)
@@ -227,7 +229,7 @@ def test_simultaneous_tail_of_one_and_two(width):
 @pytest.mark.parametrize(("width", "n"), [(1.0, 20), (4.3, 99)])
 def test_simultaneous_tail_does_not_depend_on_the_nodes(width, n):
     first, second = simultaneous_tail(width, n=n), simultaneous_tail(width, n=n, nodes=700)
-    assert first == pytest.approx(second, rel=1e-10)
+    assert first == pytest.approx(second, rel=1e-10, abs=0)
     single = special.erfc(width / math.sqrt(2))
     assert single < first < n * single
 
