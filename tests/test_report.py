@@ -501,3 +501,12 @@ def test_the_palette_tells_the_series_apart():
     ):
         looks = {(SERIES[key].color, SERIES[key].linestyle) for key in family}
         assert len(looks) == len(family) and len({SERIES[key].marker for key in family if SERIES[key].marker}) > 3
+
+
+def test_only_bounds_and_plain_baselines_are_drawn_without_a_marker():
+    plain = {key for key, entry in SERIES.items() if not entry.marker}
+    baselines = {"non-private", "least squares", "random list", "uniform play", "no privacy"}
+    assert plain == baselines | {"bound printed", "bound corrected", "lower bound"}
+    assert all(entry.label[:1].isupper() or entry.label.startswith("z") for entry in SERIES.values())
+    for key in ("bound printed", "bound corrected", "lower bound", "random list", "uniform play", "no privacy"):
+        assert isinstance(SERIES[key].linestyle, tuple)  # dashed: nothing that was run
