@@ -169,12 +169,15 @@ def card(name, word, **fields):
     return verdict(f"paper/theorem-{name}", word, **(CARD | fields))
 
 
-def executed(project, *, one=("holds",), two=("fails",), parameters=None, **fields):
-    """Executed notebooks with cards on the two theorems."""
+def executed(project, *, one=("holds",), two=("fails",), parameters=None, of=1, **fields):
+    """Executed notebooks with cards on the two theorems; ``parameters`` are those of the notebook number ``of``."""
     folder = project / "_build" / "notebooks"
-    write(folder, "paper/one", cards=[card(1, word) for word in one])
-    path = write(folder, "paper/two", cards=[card(2, word, **fields) for word in two])
+    paths = [
+        write(folder, "paper/one", cards=[card(1, word) for word in one]),
+        write(folder, "paper/two", cards=[card(2, word, **fields) for word in two]),
+    ]
     if parameters is not None:
+        path = paths[of]
         content = json.loads(path.read_text(encoding="utf-8"))
         content["metadata"]["papermill"] = {"parameters": parameters}
         path.write_text(json.dumps(content), encoding="utf-8")
@@ -208,8 +211,9 @@ def test_a_card_that_contradicts_the_register_stops_the_build(project, change, s
     assert status == 1 and said in wrong and all(line.startswith("register: ") for line in wrong.splitlines())
 
 
-def test_with_other_parameters_a_contradiction_is_only_told(project):
-    folder = executed(project, two=["holds"], parameters={"scale": 3.0})
+@pytest.mark.parametrize("of", [0, 1])
+def test_with_other_parameters_a_contradiction_is_only_told(project, of):
+    folder = executed(project, two=["holds"], parameters={"scale": 3.0}, of=of)
     status, _, wrong = assemble(project, folder)
     assert status == 0 and "the card says 'holds', the register 'fails'" in wrong
     text = (project / "_build/source/book/_generated/ledger.md").read_text(encoding="utf-8")
