@@ -81,7 +81,7 @@ def test_table_of_provable_regret(horizon, k, epsilon, row):
     assert total(bounds.capped_terms(**options)) == pytest.approx(text, abs=6e-5)
     assert total(bounds.private_terms(**options)) == pytest.approx(zcdp, abs=6e-5)
     if exact is not None:
-        found = total(bounds.private_terms(**options, method="bounded_range", adaptive=False))
+        found = total(bounds.private_terms(**options, method="bounded_range", private_against="oblivious"))
         assert found == pytest.approx(exact, abs=6e-6)
     found_batch, found = bounds.best_batch(**options)
     assert found_batch == batch
@@ -103,7 +103,7 @@ def test_smallest_horizons():
     assert needed(bounds.capped_terms) == 234_856
     assert needed(bounds.private_terms) == 15_232
     assert needed(bounds.private_terms, method="zcdp_optimal") == 10_941
-    exact = {"method": "bounded_range", "adaptive": False}
+    exact = {"method": "bounded_range", "private_against": "oblivious"}
     assert total(bounds.private_terms(**options, **exact, horizon=9_519)) <= 0.1
     assert total(bounds.private_terms(**options, **exact, horizon=9_518)) > 0.1
 

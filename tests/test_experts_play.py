@@ -18,10 +18,12 @@ from dpregret.experts import (
     ObliviousLosses,
     alternating,
     bounds,
+    exponential_weights_epsilon,
     minimax,
     play,
     weights,
 )
+from dpregret.experts.weights import drawn_rate
 from dpregret.simulation import generator
 
 LOSSES = hnp.arrays(
@@ -46,6 +48,60 @@ def test_probabilities_are_a_kernel(cumulative, eta):
     np.testing.assert_allclose(p.sum(axis=-1), 1, rtol=1e-14)
     best = np.take_along_axis(p, np.argmin(cumulative, axis=-1)[..., None], axis=-1)
     np.testing.assert_array_equal(best[..., 0], p.max(axis=-1))
+
+
+def test_one_draw_at_an_infinite_rate():
+    learner = ExponentialWeights(3, math.inf, 4)
+    np.testing.assert_array_equal(learner.probabilities([0.0, 0.0, 0.0]), np.full(3, 1 / 3))
+    np.testing.assert_array_equal(learner.probabilities([[1.0, 0.5, 0.5], [0, 2, 3]]), [[0, 0.5, 0.5], [1, 0, 0]])
+    for backend in ("compiled", "reference"):
+        game = play(learner, ObliviousLosses(np.ones((4, 3))), 4, generator(0), record_actions=True, backend=backend)
+        assert len(set(game["actions"].values[0].tolist())) == 1
+        assert game.attrs["value_epsilon"] == game.attrs["effective_epsilon"] == 0.0
+    assert learner.value_epsilon(4) == 0.0
+    assert learner.value_epsilon(5) == math.inf
+
+
+def test_results_carry_their_privacy():
+    learner = ExponentialWeights(3, 0.01, 2)
+    game = play(learner, LeaderPunishing(), 21, generator(0), delta=1e-4)
+    assert game.attrs == {
+        "eta": 0.01, "batch": 2, "delta": 1e-4,
+        "value_epsilon": learner.value_epsilon(21, delta=1e-4),
+        "effective_epsilon": learner.effective_epsilon(21, delta=1e-4),
+    }  # fmt: skip
+    # 11 draws, 10 of which see a loss
+    assert learner.value_epsilon(21, delta=0.0) == pytest.approx(0.2, rel=1e-14, abs=0)
+    for method, delta in (("zcdp_optimal", 1e-4), ("basic", 1e-30)):
+        expected = exponential_weights_epsilon(eta=0.01, delta=delta, horizon=21, batch=2, method=method)
+        assert learner.value_epsilon(21, delta=delta) == pytest.approx(expected, rel=1e-13, abs=0)
+    assert ExponentialWeights(1, 0.5).value_epsilon(100) == 0.0
+    for eta in (1e-12, 1e-5, 0.3, 7.0, 1e4, 1e200):
+        assert drawn_rate(ExponentialWeights(3, eta)) == pytest.approx(eta, rel=2e-15, abs=0)
+        assert ExponentialWeights(2, eta).value_epsilon(2, delta=0.0) == pytest.approx(2 * eta, rel=2e-15, abs=0)
+        assert 0 <= ExponentialWeights(2, eta).value_epsilon(1000, delta=1e-9) <= 1998 * eta * (1 + 1e-14)
+
+
+def test_other_objects_as_adversaries():
+    class Mine:
+        def losses(self, t, actions, cumulative, rng):
+            cumulative[:] = 7.0  # a copy
+            return [0.0, 1.0] if t % 2 else [1.0, 0.0]
+
+    mine = play(ExponentialWeights(2, 0.3), Mine(), 9, generator(1), record_actions=True)
+    known = play(ExponentialWeights(2, 0.3), alternating(), 9, generator(1), record_actions=True)
+    np.testing.assert_array_equal(mine["actions"], known["actions"])
+    np.testing.assert_array_equal(mine["expert_loss"], known["expert_loss"])
+    Mine.losses = lambda self, t, actions, cumulative, rng: [0.0, 2.0]
+    with pytest.raises(ValueError, match=r"the losses of round 1\[1\] must be finite and in \[0, 1\], got 2.0"):
+        play(ExponentialWeights(2, 0.3), Mine(), 9, generator(1))
+
+    def rewrite(t, actions):
+        actions[:] = 0
+        return [0.0, 1.0]
+
+    with pytest.raises(ValueError, match="read-only"):
+        play(ExponentialWeights(2, 0.3), rewrite, 9, generator(1))
 
 
 def test_inverse_cdf_clips_its_index():
@@ -155,7 +211,11 @@ def test_batched_regret_bound_for_fixed_losses(losses, eta, batch):
     T, k = losses.shape
     learner = ExponentialWeights(k, eta, batch)
     game = play(learner, ObliviousLosses(losses), T, np.random.default_rng(0), backend="reference")
-    bound = sum(bounds.regret_terms(eta=eta, n_experts=k, horizon=T, version="sharper", batch=batch).values())
+    bound = sum(
+        bounds.regret_terms(
+            eta=eta, n_experts=k, horizon=T, version="sharper", batch=batch, regret_against="oblivious"
+        ).values()
+    )
     assert float(game["mean_loss_regret"].item()) <= bound + 1e-12
 
 
@@ -200,7 +260,13 @@ def test_worst_regret_of_two_experts():
         (lambda: ExponentialWeights(0, 0.1), r"n_experts must be an integer >= 1, got 0"),
         (lambda: ExponentialWeights(2, 0.0), r"eta must be .* > 0, got 0.0"),
         (lambda: ExponentialWeights(2, -1), r"eta must be .* > 0, got -1"),
-        (lambda: ExponentialWeights(2, math.inf), r"eta must be .* got inf"),
+        (lambda: ExponentialWeights(2, math.nan), r"eta must be .* got nan"),
+        (lambda: play(ExponentialWeights(2, math.inf), alternating(), 2, generator(0)), r"eta must be finite for more"),
+        (
+            lambda: play(ExponentialWeights(2, 1), np.ones((3, 2)), 2, generator(0)),
+            r"ObliviousLosses\(matrix\)\), got an",
+        ),
+        (lambda: play(ExponentialWeights(2, 1), alternating(), 2, generator(0), delta=1), r"delta must be .* got 1"),
         (lambda: ExponentialWeights(2, 0.1, 0), r"batch must be an integer >= 1, got 0"),
         (lambda: ExponentialWeights(2, 0.1).probabilities([0.0]), r"cumulative_losses must have last dimension 2"),
         (lambda: weights.probabilities([0.0, math.nan], 1.0), r"cumulative_losses\[1\] must be finite, got nan"),

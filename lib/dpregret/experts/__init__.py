@@ -1,6 +1,6 @@
 """Prediction with expert advice under differential privacy: exponential weights, adversaries, calibration, bounds."""
 
-from dpregret.experts import adversaries, bounds, calibration, minimax, transcripts, weights
+from dpregret.experts import adversaries, audit, bounds, calibration, minimax, transcripts, weights
 from dpregret.experts.adversaries import (
     BernoulliExperts,
     Callback,
@@ -26,6 +26,7 @@ __all__ = [
     "ObliviousLosses",
     "adversaries",
     "alternating",
+    "audit",
     "bounds",
     "calibration",
     "exponential_weights_delta",

@@ -119,7 +119,8 @@ class LastActionPunishing:
 class Callback:
     """Any Python function ``function(t, actions)`` of the round t >= 1 and the past actions (length t - 1).
 
-    It returns k losses; those outside [0, 1] or not finite are refused in the round in which they come.
+    It cannot change the past actions (they are read-only). It returns k losses; those outside [0, 1] or not finite are
+    refused in the round in which they come.
     """
 
     function: Callable[[int, np.ndarray], np.ndarray]
@@ -133,9 +134,14 @@ class Callback:
             raise ValueError(f"function must be callable, got {self.function!r}")
 
     def losses(self, t: int, actions: np.ndarray, cumulative: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        losses = np.asarray(self.function(t, actions))
-        if losses.shape != cumulative.shape:
-            raise ValueError(f"the losses of round {t} must have shape {cumulative.shape}, got {losses.shape}")
-        if losses.dtype.kind not in "biuf" or not (losses.min() >= 0.0 and losses.max() <= 1.0):
-            _checks.array(f"the losses of round {t}", losses, at_least=0.0, at_most=1.0)
-        return losses
+        return checked_losses(t, self.function(t, actions), cumulative.shape)
+
+
+def checked_losses(t: int, losses: object, shape: tuple[int, ...]) -> np.ndarray:
+    """The losses of a round as an array of this shape with entries in [0, 1]."""
+    losses = np.asarray(losses)
+    if losses.shape != shape:
+        raise ValueError(f"the losses of round {t} must have shape {shape}, got {losses.shape}")
+    if losses.dtype.kind not in "biuf" or not (losses.min() >= 0.0 and losses.max() <= 1.0):
+        return _checks.array(f"the losses of round {t}", losses, at_least=0.0, at_most=1.0)
+    return losses

@@ -27,6 +27,8 @@ References
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -81,16 +83,48 @@ def exponential_weights_eta(
     basic = epsilon / (2 * n)
     log = -math.log(delta)
     zcdp = math.sqrt(2 / n) * epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))
-    if method in ("basic", "zcdp"):
-        return basic if method == "basic" else zcdp
+    if method == "basic":
+        return _step_back(basic, lambda eta: 2 * n * eta <= epsilon)
+    if method == "zcdp":
+        return _step_back(zcdp, lambda eta: _delta(eta, epsilon, n, method) <= delta)
+    if method == "zcdp_optimal":
+        return _step_back(
+            math.sqrt(2 * _zcdp_rho(epsilon, delta) / n), lambda eta: _delta(eta, epsilon, n, method) <= delta
+        )
 
     def excess(x: float) -> float:
         found = _delta(math.exp(x), epsilon, n, method)
         return math.log(found) - math.log(delta) if found > 0 else -1e3
 
     # (2 eta, 0)-private releases are 2 eta^2-zCDP, four times the rho of a bounded range
-    certified = {"optimal": max(basic, zcdp / 2), "bounded_range": max(basic, zcdp), "zcdp_optimal": zcdp}
-    low = math.log(certified[method]) - 1e-9
+    low = math.log(max(basic, zcdp / 2) if method == "optimal" else max(basic, zcdp)) - 1e-9
+    high = low + 0.1
+    while excess(high) < 0:
+        high += 0.4
+    root = math.exp(brentq(excess, low, high, xtol=1e-14, rtol=4 * np.finfo(float).eps))
+    # against the rounding of the sum: a target a little lower, a delta a little larger
+    lower = epsilon * (1 - 8 * np.finfo(float).eps)
+    return _step_back(root, lambda eta: 2 * n * eta <= epsilon or _delta(eta, lower, n, method) * (1 + 1e-10) <= delta)
+
+
+def _step_back(eta: float, kept: Callable[[float], bool]) -> float:
+    """The learning rate, or the next lower one (by growing steps) that keeps the promise."""
+    step = math.ulp(eta)
+    while not kept(eta) and eta > step:
+        eta, step = eta - step, 2 * step
+    return eta
+
+
+@lru_cache(maxsize=256)
+def _zcdp_rho(epsilon: float, delta: float) -> float:
+    """The rho with ``zcdp_delta(rho, epsilon) = delta``: at least that of the closed form."""
+    log = -math.log(delta)
+    low = 2 * math.log(epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) - 1e-9
+
+    def excess(x: float) -> float:
+        found = composition.zcdp_delta(rho=math.exp(x), epsilon=epsilon)
+        return math.log(found) + log if found > 0 else -1e3
+
     high = low + 0.1
     while excess(high) < 0:
         high += 0.4
@@ -98,24 +132,33 @@ def exponential_weights_eta(
 
 
 def exponential_weights_delta(
-    *, eta: float, epsilon: float, horizon: int, method: str = "zcdp_optimal", adaptive: bool = True, batch: int = 1
+    *, eta: float, epsilon: float, horizon: int, method: str = "text", adaptive: bool = True, batch: int = 1
 ) -> float:
-    """The delta that ``method`` certifies for learning rate ``eta`` at epsilon >= 0; 1 if it certifies nothing."""
+    """The delta that ``method`` certifies for learning rate ``eta`` at epsilon >= 0; 1 if it certifies nothing.
+
+    With one draw, which depends on no data, it is 0 (method ``text`` excepted), ``eta = math.inf`` included.
+    """
+    if _one_draw(eta, horizon, batch, method, adaptive):
+        _checks.real("epsilon", epsilon, at_least=0.0)
+        return 0.0
     eta, epsilon = _checks.real("eta", eta, above=0.0), _checks.real("epsilon", epsilon, at_least=0.0)
-    n = _releases(horizon, batch, method, adaptive)
-    return 0.0 if n == 0 and method != "text" else _delta(eta, epsilon, n, method)
+    return _delta(eta, epsilon, _releases(horizon, batch, method, adaptive), method)
 
 
 def exponential_weights_epsilon(
-    *, eta: float, delta: float, horizon: int, method: str = "zcdp_optimal", adaptive: bool = True, batch: int = 1
+    *, eta: float, delta: float, horizon: int, method: str = "text", adaptive: bool = True, batch: int = 1
 ) -> float:
-    """The smallest epsilon that ``method`` certifies for learning rate ``eta`` at delta in (0, 1)."""
+    """The smallest epsilon that ``method`` certifies for learning rate ``eta`` at delta in (0, 1).
+
+    With one draw it is 0 (method ``text`` excepted), ``eta = math.inf`` included.
+    """
+    if _one_draw(eta, horizon, batch, method, adaptive):
+        _checks.delta(delta)
+        return 0.0
     eta, delta = _checks.real("eta", eta, above=0.0), _checks.delta(delta)
     n = _releases(horizon, batch, method, adaptive)
     if method == "text":
         return composition.advanced(epsilon=2 * eta, k=n + 1, slack=delta)[0]
-    if n == 0:
-        return 0.0
     if method == "basic":
         return 2 * n * eta
     if method == "optimal":
@@ -124,6 +167,14 @@ def exponential_weights_epsilon(
         return composition.bounded_range_epsilon(epsilon=2 * eta, k=n, target_delta=delta)
     rule = composition.zcdp if method == "zcdp" else composition.zcdp_epsilon
     return rule(rho=n * eta**2 / 2, delta=delta)
+
+
+def _one_draw(eta: float, horizon: int, batch: int, method: str, adaptive: bool) -> bool:
+    if _releases(horizon, batch, method, adaptive) > 0 or method == "text":
+        return False
+    if eta != math.inf:
+        _checks.real("eta", eta, above=0.0)
+    return True
 
 
 def _releases(horizon: int, batch: int, method: str, adaptive: bool) -> int:

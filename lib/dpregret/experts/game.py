@@ -9,8 +9,8 @@ import xarray as xr
 
 from dpregret import _checks
 from dpregret.experts import kernels
-from dpregret.experts.adversaries import Callback
-from dpregret.experts.weights import ExponentialWeights, inverse_cdf
+from dpregret.experts.adversaries import Callback, checked_losses
+from dpregret.experts.weights import ExponentialWeights
 
 
 def play(
@@ -22,6 +22,7 @@ def play(
     replicates: int = 1,
     checkpoints: Sequence[int] | None = None,
     record_actions: bool = False,
+    delta: float = 1e-6,
     backend: str = "compiled",
 ) -> xr.Dataset:
     """Play ``horizon`` rounds, ``replicates`` times.
@@ -38,8 +39,12 @@ def play(
         Where the sums are reported; by default at T only.
     record_actions : bool
         Keep all actions (replicates x T int32).
+    delta : float
+        At which the attributes ``value_epsilon`` and ``effective_epsilon`` of the result are stated.
     backend : "compiled" or "reference"
-        Both make the same draws in the same order for one replicate; a `Callback` always runs the reference loop.
+        Both make the same draws in the same order for one replicate. A `Callback`, any other object with ``losses(t,
+        actions, cumulative, rng)`` and a subclass of the learner always run the reference loop, which draws by the
+        learner's own ``act``.
 
     Returns
     -------
@@ -48,30 +53,42 @@ def play(
         ``mu_t = sum_j p_j l_t(j)``, p the law of the last draw), ``best_loss`` (of the best expert so far), and
         ``regret`` = (played - best) / round, the mean regret ``R_t``; ``mean_loss_regret`` = (expected - best) / round,
         that of the pathwise inequality. With dims ``replicate``, ``expert``: ``expert_loss`` and ``probabilities``, the
-        law of the next draw, at T. With dims ``replicate``, ``time``: ``actions``, if recorded.
+        law of the next draw, at T. With dims ``replicate``, ``time``: ``actions``, if recorded. Attributes: ``eta``,
+        ``batch``, ``delta``, and of the learner at this horizon ``value_epsilon`` and ``effective_epsilon``.
 
     Raises
     ------
     ValueError
-        For losses outside [0, 1] or not finite, numbers of experts that differ, a matrix with too few rounds.
+        For losses outside [0, 1] or not finite, numbers of experts that differ, a matrix with too few rounds, an
+        infinite learning rate and more than one draw.
     """
     if not isinstance(learner, ExponentialWeights):
         raise ValueError(f"learner must be ExponentialWeights, got {learner!r}")
     if not hasattr(adversary, "losses"):
+        if not callable(adversary):
+            raise ValueError(
+                "adversary must be one of dpregret.experts.adversaries or a function f(t, actions) (a loss matrix is "
+                f"ObliviousLosses(matrix)), got an object of type {type(adversary).__name__}"
+            )
         adversary = Callback(adversary)
     horizon = _checks.integer("horizon", horizon, at_least=1)
     replicates = _checks.integer("replicates", replicates, at_least=1)
     backend = _checks.choice("backend", backend, ("compiled", "reference"))
     if not isinstance(rng, np.random.Generator):
         raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
-    if adversary.n_experts not in (None, learner.n_experts):
-        raise ValueError(f"adversary must have n_experts = {learner.n_experts}, got {adversary.n_experts}")
-    if adversary.max_horizon is not None and horizon > adversary.max_horizon:
-        raise ValueError(f"horizon must be <= {adversary.max_horizon}, the rounds of the matrix, got {horizon}")
+    n_experts, most = getattr(adversary, "n_experts", None), getattr(adversary, "max_horizon", None)
+    if n_experts not in (None, learner.n_experts):
+        raise ValueError(f"adversary must have n_experts = {learner.n_experts}, got {n_experts}")
+    if most is not None and horizon > most:
+        raise ValueError(f"horizon must be <= {most}, the rounds of the matrix, got {horizon}")
+    if learner.eta == np.inf and horizon > learner.batch:
+        raise ValueError(f"eta must be finite for more than one draw, got inf at horizon = {horizon}")
     rounds = _rounds(checkpoints, horizon)
+    delta = _checks.real("delta", delta, at_least=0.0, below=1.0)
 
-    run = _reference if backend == "reference" or adversary.kind is None else _compiled
-    together = replicates if adversary.shared and run is _compiled else 1
+    plain = backend == "reference" or getattr(adversary, "kind", None) is None
+    run = _reference if plain or type(learner) is not ExponentialWeights else _compiled
+    together = replicates if run is _compiled and adversary.shared else 1
     games = [run(learner, adversary, rounds, rng, together, record_actions) for _ in range(replicates // together)]
     played, expected, best, cumulative, actions = (np.concatenate(parts) for parts in zip(*games, strict=True))
     data = {
@@ -85,7 +102,14 @@ def play(
     }
     if record_actions:
         data["actions"] = (("replicate", "time"), actions)
-    return xr.Dataset(data, coords={"round": rounds})
+    attrs = {
+        "eta": learner.eta,
+        "batch": learner.batch,
+        "delta": delta,
+        "value_epsilon": learner.value_epsilon(horizon, delta=delta),
+        "effective_epsilon": learner.effective_epsilon(horizon, delta=delta),
+    }
+    return xr.Dataset(data, coords={"round": rounds}, attrs=attrs)
 
 
 def _rounds(checkpoints: Sequence[int] | None, horizon: int) -> np.ndarray:
@@ -124,12 +148,16 @@ def _reference(learner, adversary, rounds, rng, replicates, record):
     cumulative = np.zeros(learner.n_experts)
     actions = np.zeros(horizon, dtype=np.int32)
     out, reported = np.empty((3, 1, len(rounds))), 0
+    seen = actions.view()
+    seen.flags.writeable = False  # an adversary that writes into the past is refused by numpy
     played = expected = 0.0
     for t in range(1, horizon + 1):
-        losses = adversary.losses(t, actions[: t - 1], cumulative, rng)
+        losses = adversary.losses(t, seen[: t - 1], cumulative.copy(), rng)
+        if getattr(adversary, "kind", None) is None:
+            losses = checked_losses(t, losses, cumulative.shape)
         if (t - 1) % learner.batch == 0:
-            weights = np.exp(-learner.eta * (cumulative - cumulative.min()))
-            action = inverse_cdf(weights, rng.random())
+            weights = learner.weights(cumulative)
+            action = learner.act(cumulative, rng)
         actions[t - 1] = action
         played += losses[action]
         expected += weights @ losses / weights.sum()
