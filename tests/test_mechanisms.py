@@ -248,6 +248,20 @@ def test_randomized_response_stays_in_range_at_the_edges(edge, n_categories):
         assert (edge > 0.0) or (reports == values).all()
 
 
+@pytest.mark.parametrize("n_categories", [2, 3, 7])
+def test_the_last_uniform_number_is_a_lie(n_categories):
+    """Rounding may count one wrong category too many, which would be the truth again."""
+
+    class Last:
+        def random(self, shape):
+            return np.full(shape, 1 - 2.0**-53)
+
+    values = np.arange(n_categories)
+    for epsilon in np.linspace(0.01, 30, 300):
+        reports = RandomizedResponse(epsilon=epsilon, n_categories=n_categories).privatize(values, Last())
+        assert (reports == (values - 1) % n_categories).all()
+
+
 @pytest.mark.parametrize("n_categories", [2, 5])
 def test_randomized_response_estimates_are_unbiased(n_categories):
     mechanism = RandomizedResponse(epsilon=0.4, n_categories=n_categories)
