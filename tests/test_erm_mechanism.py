@@ -31,9 +31,9 @@ CASE = {"n_hypotheses": 100, "alpha": 0.1, "beta": 0.1, "epsilon": 0.1}
 
 
 def test_reference_numbers():
-    assert exact_epsilon(n_hypotheses=2, n=4, epsilon=1) == pytest.approx(0.663645543704941307256, rel=1e-14)
+    assert exact_epsilon(n_hypotheses=2, n=4, epsilon=1) == pytest.approx(0.663645543704941307256, rel=1e-14, abs=0)
     assert excess_risk_bound(n_hypotheses=100, n=1000, epsilon=1, beta=0.05) == pytest.approx(
-        0.150656714702770219623, rel=1e-14
+        0.150656714702770219623, rel=1e-14, abs=0
     )
 
 
@@ -55,7 +55,7 @@ def test_exact_epsilon_of_rates_is_the_enumerated_one(k, n, epsilon):
     for mechanism_name in mechanism.MECHANISMS:
         options = {"epsilon": epsilon, "n_min": n, "mechanism": mechanism_name}
         found = exact_epsilon(n_hypotheses=k, n=n, epsilon=epsilon, mechanism=mechanism_name)
-        assert found == pytest.approx(enumerated_epsilon(k, range(n, n + 2), **options), rel=1e-9)
+        assert found == pytest.approx(enumerated_epsilon(k, range(n, n + 2), **options), rel=1e-9, abs=0)
         assert found <= epsilon * n / (n + 1) * (1 + 1e-12)
 
 
@@ -71,13 +71,13 @@ def test_exact_epsilon_of_counts(mechanism_name):
 def test_exact_epsilon_limits():
     values = [exact_epsilon(n_hypotheses=k, n=10, epsilon=1) for k in (2, 10, 1000, 10**9)]
     assert values == sorted(values)
-    assert values[-1] == pytest.approx(10 / 11, rel=1e-6)
+    assert values[-1] == pytest.approx(10 / 11, rel=1e-6, abs=0)
     assert exact_epsilon(n_hypotheses=1, n=10, epsilon=1) == 0.0
     # outside the domain, with the public n of 10
     small = [exact_epsilon(n_hypotheses=k, n=10, n_records=1, epsilon=1) for k in (2, 3, 10**9)]
     np.testing.assert_allclose(small, [4.3136, 4.5979, 5.0], atol=5e-5)
     law = [np.exp(-5 * np.array(rates)) for rates in ((1, 0), (0.5, 0.5))]  # one record, two records
-    assert epsilon_of(*(w / w.sum() for w in law)) == pytest.approx(small[0], rel=1e-12)
+    assert epsilon_of(*(w / w.sum() for w in law)) == pytest.approx(small[0], rel=1e-12, abs=0)
     assert exact_epsilon(n_hypotheses=2, n=10**6, epsilon=700) <= 700
 
 
@@ -131,7 +131,7 @@ def test_terms_of_the_excess_risk():
     sharper = excess_risk_terms(**options, version="sharper", score="count")
     assert sharper["deviation"] == printed["deviation"]
     assert sharper["comparator"] == math.sqrt(math.log(80) / 2000)
-    assert 2 * sharper["selection"] == pytest.approx(printed["selection"])
+    assert 2 * sharper["selection"] == pytest.approx(printed["selection"], rel=1e-6, abs=0)
     assert excess_risk_bound(n_hypotheses=1, n=1, epsilon=1.0, beta=0.05) == 0.0
 
 
@@ -142,7 +142,7 @@ def test_sample_sizes():
     assert excess_risk_bound(n=4_142, **options) <= 0.1 < excess_risk_bound(n=4_141, **options)
     assert bounds.rule_constant() == pytest.approx(12.75, abs=0.01)
     c = bounds.rule_constant()
-    assert 2 * math.sqrt(3 / (2 * c)) + 4 / c == pytest.approx(1, rel=1e-12)
+    assert 2 * math.sqrt(3 / (2 * c)) + 4 / c == pytest.approx(1, rel=1e-12, abs=0)
     assert sample_size(**CASE, rule="inverted") <= sample_size(**CASE, rule="constant") < sample_size(**CASE)
     assert sample_size(n_hypotheses=1, alpha=0.1, beta=0.1, epsilon=1) == 1
 
@@ -171,7 +171,9 @@ def test_packing():
         * (1 - selection_probabilities([0] + [N] * (k - 1), n_records=n, n_min=n, epsilon=epsilon)[0])
         for N in range(n + 1)
     )
-    assert bounds.packing_failure(n_hypotheses=k, n=n, q=q, epsilon=epsilon / 2) == pytest.approx(failure, rel=1e-12)
+    assert bounds.packing_failure(n_hypotheses=k, n=n, q=q, epsilon=epsilon / 2) == pytest.approx(
+        failure, rel=1e-12, abs=0
+    )
     assert bounds.packing_failure(n_hypotheses=k, n=n, q=q, epsilon=2 * epsilon) < failure
     assert bounds.packing_failure(n_hypotheses=1, n=n, q=q, epsilon=1) == 0.0
 

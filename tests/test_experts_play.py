@@ -165,7 +165,7 @@ def test_replicates_of_an_oblivious_game_share_losses_and_not_draws():
     p = expit(-0.5 * np.arange(50))
     error = math.sqrt((p * (1 - p)).sum() / 4000)
     assert abs(float(game["played_loss"].mean()) - p.sum()) < 4.4 * error
-    assert float(game["expected_loss"][0].item()) == pytest.approx(p.sum(), rel=1e-14)
+    assert float(game["expected_loss"][0].item()) == pytest.approx(p.sum(), rel=1e-14, abs=0)
 
 
 def test_ten_million_rounds():
@@ -179,10 +179,10 @@ def test_ten_million_rounds():
     integral = (math.log(2) - math.log1p(math.exp(-x * T))) / x
     slope = expit(-x * T) * expit(x * T) * -x + x / 4
     expected = integral + (0.5 - expit(-x * T)) / 2 + slope / 12
-    assert float(game["mean_loss_regret"].item()) == pytest.approx(0.2 * expected / T, rel=1e-13)
+    assert float(game["mean_loss_regret"].item()) == pytest.approx(0.2 * expected / T, rel=1e-13, abs=0)
 
     game = play(ExponentialWeights(2, 0.01), alternating(), T, generator(5))
-    assert float(game["mean_loss_regret"].item()) == pytest.approx((expit(0.01) - 0.5) / 2, rel=1e-9)
+    assert float(game["mean_loss_regret"].item()) == pytest.approx((expit(0.01) - 0.5) / 2, rel=1e-9, abs=0)
     # Azuma-Hoeffding: the played regret leaves this interval with probability 2e-9, fixed seed
     assert abs(float((game["regret"] - game["mean_loss_regret"]).item())) < math.sqrt(math.log(1e9) / (2 * T))
 
@@ -245,7 +245,7 @@ def test_worst_regret_of_two_experts():
         for code in range(3**5)
         for rows in [np.array([[(0, 0), (0, 1), (1, 0)][code // 3**i % 3] for i in range(5)], dtype=float)]
     )
-    assert minimax.worst_total_regret(eta=0.7, horizon=5) == pytest.approx(worst, rel=1e-12)
+    assert minimax.worst_total_regret(eta=0.7, horizon=5) == pytest.approx(worst, rel=1e-12, abs=0)
     # fractional losses help at T = 2 from eta = 2.82... on
     for eta, helps in ((2.82, False), (2.83, True)):
         coarse, fine = (minimax.worst_total_regret(eta=eta, horizon=2, resolution=r) for r in (1, 400))

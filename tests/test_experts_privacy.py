@@ -30,20 +30,20 @@ ADAPTIVE = tuple(method for method in METHODS if method != "bounded_range")
 
 def test_reference_numbers():
     eta = exponential_weights_eta(epsilon=1, delta=1e-6, horizon=1000)
-    assert eta == pytest.approx(0.001503978200167620980916, rel=1e-14)
+    assert eta == pytest.approx(0.001503978200167620980916, rel=1e-14, abs=0)
     assert exponential_weights_epsilon(eta=eta, delta=1e-6, horizon=1000, method="text") == pytest.approx(
-        0.509061423056895594240940, rel=1e-14
+        0.509061423056895594240940, rel=1e-14, abs=0
     )
     assert exponential_weights_eta(epsilon=40, delta=1e-2, horizon=100) == pytest.approx(
-        0.158113883008418966600, rel=1e-14
+        0.158113883008418966600, rel=1e-14, abs=0
     )
     assert transcripts.two_expert_profile(eta=0.3, horizon=5, epsilon=0.5) == pytest.approx(
-        0.0855226779150984543133, rel=1e-13
+        0.0855226779150984543133, rel=1e-13, abs=0
     )
     assert exponential_weights_delta(eta=0.3, epsilon=0.5, horizon=5, method="optimal") == pytest.approx(
-        0.339840145209102952642, rel=1e-13
+        0.339840145209102952642, rel=1e-13, abs=0
     )
-    assert minimax.minimax_total_regret(epsilon=0.5, horizon=2) == pytest.approx(0.877540668798145436, rel=1e-12)
+    assert minimax.minimax_total_regret(epsilon=0.5, horizon=2) == pytest.approx(0.877540668798145436, rel=1e-12, abs=0)
 
 
 def test_what_the_text_rate_delivers():
@@ -87,7 +87,7 @@ def test_rates_and_their_privacy_are_inverse(method, epsilon, delta, horizon, ba
     if method == "text":
         assert certified <= epsilon * (1 + 1e-12)
     else:
-        assert certified == pytest.approx(epsilon, rel=1e-7)
+        assert certified == pytest.approx(epsilon, rel=1e-7, abs=0)
     assert exponential_weights_delta(eta=eta, epsilon=epsilon * (1 + 1e-12), **options) <= delta * (1 + 1e-6)
 
 
@@ -186,7 +186,7 @@ def test_round_kernels(k, eta, seed):
 def test_the_round_kernel_supremum_is_not_attained():
     eta = 0.7
     p, q = (ExponentialWeights(2, eta).probabilities(c) for c in ([0.0, 1.0], [1.0, 0.0]))
-    assert np.abs(np.log(p / q)).max() == pytest.approx(eta, rel=1e-14)  # round 2, two experts
+    assert np.abs(np.log(p / q)).max() == pytest.approx(eta, rel=1e-14, abs=0)  # round 2, two experts
     ratios = []
     for gap in (0.0, 5.0, 20.0):
         p, q = (ExponentialWeights(2, eta).probabilities([gap + c, 1 - c]) for c in (0.0, 1.0))
@@ -202,7 +202,7 @@ def test_special_pairs_are_their_enumerated_laws():
         first[0, 0, 1] = first[1, 0, 0] = 1.0
         exact = exact_delta(*(transcripts.transcript_law(learner, losses) for losses in first), epsilon)
         assert transcripts.two_expert_profile(eta=eta, horizon=horizon, epsilon=epsilon) == pytest.approx(
-            exact, rel=1e-12
+            exact, rel=1e-12, abs=0
         )
         learner = ExponentialWeights(3, eta)
         first = np.zeros((2, horizon, 3))
@@ -210,7 +210,7 @@ def test_special_pairs_are_their_enumerated_laws():
         laws = [transcripts.transcript_law(learner, losses) for losses in first]
         exact = max(0.0, float(np.maximum(laws[0] - math.exp(epsilon) * laws[1], 0).sum()))
         found = transcripts.subset_profile(n_experts=3, subset=2, eta=eta, horizon=horizon, epsilon=epsilon)
-        assert found == pytest.approx(exact, rel=1e-11)
+        assert found == pytest.approx(exact, rel=1e-11, abs=0)
 
 
 def test_subsets_near_the_oblivious_supremum():
@@ -229,10 +229,10 @@ def test_the_pair_of_two_experts_is_not_the_worst():
 def test_an_adaptive_adversary_beats_every_oblivious_one():
     options = {"eta": 0.3, "horizon": 7, "epsilon": 0.15}
     attack = transcripts.strongest_adversary(**options)
-    assert attack.delta == pytest.approx(0.245358301442544423813, rel=1e-13)
+    assert attack.delta == pytest.approx(0.245358301442544423813, rel=1e-13, abs=0)
     learner = ExponentialWeights(2, 0.3)
     laws = [transcripts.transcript_law(learner, attack.strategy(world), 7) for world in (0, 1)]
-    assert exact_delta(*laws, 0.15) == pytest.approx(attack.delta, rel=1e-13)
+    assert exact_delta(*laws, 0.15) == pytest.approx(attack.delta, rel=1e-13, abs=0)
     oblivious = exponential_weights_delta(**options, method="bounded_range", adaptive=False)
     assert oblivious == pytest.approx(0.2452006, abs=5e-8)
     assert attack.delta > oblivious
@@ -240,7 +240,7 @@ def test_an_adaptive_adversary_beats_every_oblivious_one():
     assert binary.delta == pytest.approx(0.2447974, abs=5e-8)
     fixed = transcripts.strongest_adversary(**options, levels=(0, 1), adaptive=False)
     laws = [transcripts.transcript_law(learner, fixed.strategy(world), 7) for world in (0, 1)]
-    assert exact_delta(*laws, 0.15) == pytest.approx(fixed.delta, rel=1e-12)
+    assert exact_delta(*laws, 0.15) == pytest.approx(fixed.delta, rel=1e-12, abs=0)
     assert fixed.delta < binary.delta
     # what stays valid
     recursion = transcripts.adaptive_profile(**options)
@@ -264,11 +264,11 @@ def test_adaptive_recursion():
     # beyond the exact adversary of the book, and the oblivious supremum that it exceeds
     options = {"eta": math.log(2), "horizon": 5, "epsilon": 0.0}
     attack = transcripts.strongest_adversary(**options).delta
-    assert attack == pytest.approx(79 / 150, rel=1e-14)
+    assert attack == pytest.approx(79 / 150, rel=1e-14, abs=0)
     oblivious = exponential_weights_delta(**options, method="bounded_range", adaptive=False)
     u = 2**0.8
     x, y = (u - 1) / 3, 4 * (1 - 1 / u) / 3
-    assert oblivious == pytest.approx((1 - x) ** 3 * (1 + 3 * x) - (1 - y) ** 3 * (1 + 3 * y), rel=1e-13)
+    assert oblivious == pytest.approx((1 - x) ** 3 * (1 + 3 * x) - (1 - y) ** 3 * (1 + 3 * y), rel=1e-13, abs=0)
     assert oblivious < attack < transcripts.adaptive_profile(**options)
 
 
@@ -294,16 +294,18 @@ def test_pure_epsilon_of_two_experts():
         if (sequences[i] != sequences[j]).any(axis=1).sum() == 1
     )
     found = transcripts.pure_epsilon(eta=eta, horizon=horizon)
-    assert found == pytest.approx(worst, rel=1e-12)
+    assert found == pytest.approx(worst, rel=1e-12, abs=0)
     assert found < 2 * (horizon - 1) * eta
 
 
 def test_minimax_against_exponential_weights():
     for epsilon in (0.3, 1.0, 2.5):
         assert minimax.minimax_total_regret(epsilon=epsilon, horizon=2) == pytest.approx(
-            0.5 + expit(-epsilon), rel=1e-10
+            0.5 + expit(-epsilon), rel=1e-10, abs=0
         )
-        assert minimax.worst_total_regret(eta=epsilon, horizon=2) == pytest.approx(0.5 + expit(-epsilon), rel=1e-12)
+        assert minimax.worst_total_regret(eta=epsilon, horizon=2) == pytest.approx(
+            0.5 + expit(-epsilon), rel=1e-12, abs=0
+        )
     eta = brentq(lambda x: transcripts.pure_epsilon(eta=x, horizon=6) - 1, 0.01, 1, xtol=1e-15)
     assert eta == pytest.approx(0.17139, abs=1e-5)
     best, weights = minimax.minimax_total_regret(epsilon=1, horizon=6), minimax.worst_total_regret(eta=eta, horizon=6)
@@ -324,7 +326,9 @@ def test_dp_accounting_agrees_and_where_its_grid_overstates():
         return pld.self_compose(n).get_delta_for_epsilon(epsilon)
 
     parameters = common.DifferentialPrivacyParameters(eta, 0)
-    assert theirs(privacy_loss_distribution.from_privacy_parameters(parameters)) == pytest.approx(exact, rel=1e-10)
+    assert theirs(privacy_loss_distribution.from_privacy_parameters(parameters)) == pytest.approx(
+        exact, rel=1e-10, abs=0
+    )
 
     # losses off the grid are rounded up, n times; at eta = 0.02, on the grid, the last bit of a logarithm decides
     def overstated(eta, **grid):

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -84,7 +85,7 @@ def exponential_weights_eta(
     log = -math.log(delta)
     zcdp = math.sqrt(2 / n) * epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))
     if method == "basic":
-        return _step_back(basic, lambda eta: 2 * n * eta <= epsilon)
+        return _step_back(basic, lambda eta: _at_most(2 * n, eta, epsilon))
     if method == "zcdp":
         return _step_back(zcdp, lambda eta: _delta(eta, epsilon, n, method) <= delta)
     if method == "zcdp_optimal":
@@ -104,7 +105,14 @@ def exponential_weights_eta(
     root = math.exp(brentq(excess, low, high, xtol=1e-14, rtol=4 * np.finfo(float).eps))
     # against the rounding of the sum: a target a little lower, a delta a little larger
     lower = epsilon * (1 - 8 * np.finfo(float).eps)
-    return _step_back(root, lambda eta: 2 * n * eta <= epsilon or _delta(eta, lower, n, method) * (1 + 1e-10) <= delta)
+    return _step_back(
+        root, lambda eta: _at_most(2 * n, eta, epsilon) or _delta(eta, lower, n, method) * (1 + 1e-11) <= delta
+    )
+
+
+def _at_most(count: int, eta: float, epsilon: float) -> bool:
+    """``count * eta <= epsilon``, in exact arithmetic."""
+    return count * Fraction(eta) <= Fraction(epsilon)
 
 
 def _step_back(eta: float, kept: Callable[[float], bool]) -> float:
@@ -194,7 +202,7 @@ def _delta(eta: float, epsilon: float, n: int, method: str) -> float:
         left = epsilon - 2 * (n + 1) * eta * math.expm1(2 * eta)
         return math.exp(-((left / (2 * eta)) ** 2) / (2 * (n + 1))) if left > 0 else 1.0
     if method == "basic":
-        return 0.0 if 2 * n * eta <= epsilon else 1.0
+        return 0.0 if _at_most(2 * n, eta, epsilon) else 1.0
     if method == "optimal":
         return composition.optimal(epsilon=2 * eta, k=n, target_epsilon=epsilon)
     if method == "bounded_range":

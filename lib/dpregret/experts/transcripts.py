@@ -92,8 +92,8 @@ def subset_profile(*, n_experts: int, subset: int, eta: float, horizon: int, eps
     n = _checks.integer("horizon", horizon, at_least=1) - 1
     odds = math.log(m / (k - m))
     count = np.arange(n + 1)  # actions among the m
-    inside = log_expit(odds - eta) - log_expit(odds + eta)
-    outside = log_expit(eta - odds) - log_expit(-eta - odds)
+    inside = log_expit_difference(odds - eta, -2 * eta)
+    outside = log_expit_difference(eta - odds, 2 * eta)
     excess = count * inside + (n - count) * outside - epsilon
     return float(binom.pmf(count, n, expit(odds - eta)) @ -np.expm1(-np.maximum(excess, 0.0)))
 
@@ -107,7 +107,13 @@ def pure_epsilon(*, eta: float, horizon: int) -> float:
     """
     behind = np.arange(_checks.integer("horizon", horizon, at_least=1) - 1)
     eta = _checks.real("eta", eta, above=0.0)
-    return float((log_expit(eta * (1 - behind)) - log_expit(-eta * (1 + behind))).sum())
+    return float(log_expit_difference(eta * (1 - behind), 2 * eta).sum())
+
+
+def log_expit_difference(x: np.ndarray, step: float) -> np.ndarray:
+    """``ln expit(x) - ln expit(x - step)`` without cancellation: ``ln(1 + expit(-x) (e^step - 1))`` for small steps."""
+    x = np.asarray(x, dtype=float)
+    return np.log1p(expit(-x) * np.expm1(step)) if abs(step) < 1 else log_expit(x) - log_expit(x - step)
 
 
 def adaptive_profile(*, eta: float, horizon: int, epsilon: float, cells: int = 200) -> float:
@@ -191,7 +197,7 @@ def strongest_adversary(
     def outcomes(lead: float) -> tuple[tuple[float, float], ...]:
         """Probability under world 0 and log-ratio of actions 0 and 1, when C_1 - C_0 = lead + 1 against lead - 1."""
         signs = np.array([eta, -eta])
-        gains = log_expit(signs * (lead + 1)) - log_expit(signs * (lead - 1))
+        gains = np.array([log_expit_difference(sign * (lead + 1), 2 * sign) for sign in signs.tolist()])
         return tuple(zip(expit(signs * (lead + 1)).tolist(), gains.tolist(), strict=True))
 
     @cache
