@@ -17,6 +17,7 @@ from dpregret.cascading import (
     kveton_problem,
     named_problem,
     simulate,
+    uniform_problem,
 )
 from dpregret.cascading.learner import Index
 from dpregret.cascading.model import INSTANCES
@@ -112,6 +113,52 @@ def test_regret_grows_and_is_at_most_the_worst_list_every_round():
     assert (regret.diff("round") >= 0).all()
     worst = problem.regret(np.arange(problem.n_items)[-4:])
     assert (regret <= worst * regret["round"] + 1e-9).all()
+
+
+class AlwaysFirst:
+    """A reader's policy that shows item 0 only."""
+
+    initialise = None  # nobody is observed raw
+
+    def learner(self, n_items, list_length, horizon):
+        return self
+
+    def recommend(self, t):
+        return np.array([0])
+
+    def privatize(self, items, click, rng):
+        return np.array([click])
+
+    def update(self, items, message):
+        pass
+
+
+def test_every_round_counts_once_and_items_are_renamed():
+    """One item for ever: its regret per round, at every checkpoint; which item it is differs from run to run."""
+    problem = CascadeProblem([0.75, 0.5, 0.25], 1)
+    regret = simulate(AlwaysFirst(), problem, horizon=40, replicates=30, seed=0, checkpoints=[1, 2, 7, 40])
+    per_round = regret / regret["round"]
+    assert set(per_round.values.ravel().round(12)) == {0.0, 0.25, 0.5}
+    assert (per_round == per_round[:, :1]).all()
+    by_default = simulate(AlwaysFirst(), problem, horizon=500, replicates=1, seed=0)
+    assert by_default["round"][-1] == 500 and by_default.sizes["round"] == 200
+    assert by_default.attrs["horizon"] == 500 and "effective_epsilon" not in by_default.attrs
+
+
+def test_named_instances_in_numbers():
+    np.testing.assert_array_equal(np.sort(kveton_problem(5, 2, 0.5, 0.25).means), [0.25, 0.25, 0.25, 0.5, 0.5])
+    np.testing.assert_array_equal(np.sort(kveton_problem().means), np.r_[[0.2 - 0.15] * 16, [0.2] * 4])
+    for instance, top in (("linear to 0.95", 0.95), ("linear to 0.5", 0.5)):
+        means = named_problem(instance, n_items=5, list_length=2).means
+        np.testing.assert_allclose(means, [top, 0.8 * top, 0.6 * top, 0.4 * top, 0.2 * top], rtol=1e-15)
+    wide, narrow = (named_problem(f"uniform to {top}", n_items=50, list_length=2).means for top in ("0.95", "0.5"))
+    np.testing.assert_allclose(wide / 0.95, narrow / 0.5, rtol=1e-14)
+    assert 0.85 < wide.max() <= 0.95 and wide.min() < 0.1
+    assert (uniform_problem(50, 2, 0.95, seed=1).means != wide).all()
+    assert (uniform_problem(50, 2, 0.95).means == wide).all()
+    problem = CascadeProblem([0.5, 0.25, 0.125], 2)
+    assert problem.regret(np.array([1, 2])) == 0.625 - (1 - 0.75 * 0.875)
+    np.testing.assert_array_equal(problem.relabelled(np.array([2, 0, 1])).means, [0.125, 0.5, 0.25])
 
 
 def test_showing_every_item_has_no_regret():
@@ -240,9 +287,14 @@ def test_results_carry_both_epsilons():
             lambda: simulate(CascadeUCB1(), kveton_problem(), horizon=9, replicates=1, seed=0, backend="gpu"),
             "backend must be one of",
         ),
-        (
-            lambda: simulate(CascadeUCB1(), kveton_problem(), horizon=9, replicates=1, seed=0, checkpoints=[3, 2]),
-            "checkpoints must be",
+        *(
+            (
+                lambda wrong=wrong: simulate(
+                    CascadeUCB1(), kveton_problem(), horizon=9, replicates=1, seed=0, checkpoints=wrong
+                ),
+                "checkpoints must be",
+            )
+            for wrong in ([3, 2], [2, 2], [10], [0, 1], [])
         ),
     ],
 )

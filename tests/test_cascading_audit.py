@@ -82,6 +82,13 @@ def test_order_events_by_hand():
     rising = np.array([[9, 2, 3, 3, 5, 1]])
     swapped, _ = audit.order_events(audit.Probe(before[:1], rising, np.array([[2, 1, 0]])))
     assert swapped.tolist() == [True]
+    for counts, shown, then in (
+        ([9, 1, 9, 3, 5, 1], [0, 1, 2], [0, 3, 2]),  # 3 replaces 1, which has counter 1: ties are possible there
+        ([9, 3, 6, 3, 5, 1], [0, 1, 2], [0, 4, 1]),  # 4 passes 1, which stays; it leaves 2 out, of a larger counter
+        ([2, 3, 2, 3, 5, 1], [0, 1, 2], [4, 1, 2]),  # 4 replaces position 1
+    ):
+        found = audit.order_events(audit.Probe(*(np.array([row]) for row in (shown, counts, then))))
+        assert [event.tolist() for event in found] == [[False], [False]]
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: type(policy).__name__)

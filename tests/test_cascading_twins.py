@@ -349,5 +349,10 @@ def test_the_audit_of_lists_certifies_what_is_there_and_no_more():
     assert 1.5 < other.epsilon < 32 and other.hits_p > other.hits_q
     same = checks.lists_audit(ClickObservationDP(epsilon=32), users[1], users[1], list_length=2, runs=2000, rng=rng)
     assert same.epsilon < 0.1
+    # an event chosen on the runs that count it would look certain here: 50 runs, and almost as many sequences
+    same = checks.lists_audit(
+        FirstPositionLDP(epsilon=1), users[1, :9], users[1, :9], list_length=2, runs=50, rng=rng, last=6
+    )
+    assert same.epsilon < 0.7
     local = checks.lists_audit(FirstPositionLDP(epsilon=1), *users[:, :5], list_length=2, runs=4000, rng=rng, last=3)
     assert 0.7 < local.epsilon <= 1.0
