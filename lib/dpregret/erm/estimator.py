@@ -151,7 +151,6 @@ class ExponentialMechanismClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def index_(self):
-        """The chosen hypothesis."""
         check_is_fitted(self)
         return self.released_.index
 
