@@ -173,6 +173,8 @@ def test_the_estimator_keeps_its_promise_and_its_twins_do_not(score, mechanism):
     for twin in (ReadLabels, KeepsCounts, ReleasesCounts, HalvedNoise):
         assert word(twin) == "fails", twin
     assert word(RefusesOthers, third) == "fails"
+    model = ReleasesCounts(CONSTANTS, epsilon=1.0, classes=(0, 1), n_min=10, score=score, mechanism=mechanism)
+    assert audit.release_epsilon(model, *PAIR).reason == "what is released differs at the same choice"
     sides = [
         (np.zeros((10 + more, 1)), np.r_[np.ones(5), np.zeros(5), [label] * more]) for more, label in ((1, 0), (1, 1))
     ]

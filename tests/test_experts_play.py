@@ -134,6 +134,10 @@ def test_compiled_games_are_the_reference_games(name, k, batch):
         for backend in ("compiled", "reference")
     ]  # fmt: skip
     np.testing.assert_array_equal(games[0]["actions"], games[1]["actions"])
+    for game in games:
+        for name, loss in (("regret", "played_loss"), ("mean_loss_regret", "expected_loss")):
+            mean = (game[loss] - game["best_loss"]).values / [1, 100, 300]
+            np.testing.assert_allclose(game[name], mean, rtol=1e-13)
     for name in ("played_loss", "expected_loss", "best_loss", "regret", "mean_loss_regret", "expert_loss"):
         np.testing.assert_allclose(games[0][name], games[1][name], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(games[0]["probabilities"], games[1]["probabilities"], rtol=1e-11)
