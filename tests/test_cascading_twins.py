@@ -221,6 +221,23 @@ def test_counters_that_follow_the_click_fail(policy):
     assert exact(with_learner(policy, leaking), 2) == math.inf
 
 
+@pytest.mark.parametrize("policy", CENTRAL, ids=name)
+def test_a_list_in_another_order_after_a_click_fails(policy):
+    """What is released is private as before, but the next list shows the click by itself."""
+
+    def leaking(made):
+        original, chosen, last = made.privatize, made.recommend, []
+
+        def privatize(items, click, rng):
+            last.append(click)
+            return original(items, click, rng)
+
+        made.recommend = lambda t: chosen(t)[::-1] if last[-1:] == [1] else chosen(t)
+        return privatize
+
+    assert exact(with_learner(policy, leaking), 2) == math.inf
+
+
 @pytest.mark.parametrize("policy", SINGLE, ids=name)
 def test_one_position_and_no_user_0_hold(policy):
     assert exact(policy, 1) == pytest.approx(0.7, rel=1e-12, abs=0)
