@@ -368,7 +368,7 @@ def test_the_audit_of_lists_certifies_what_is_there_and_no_more():
     assert same.epsilon < 0.1
     # an event chosen on the runs that count it would look certain here: 50 runs, and almost as many sequences
     same = checks.lists_audit(
-        FirstPositionLDP(epsilon=1), users[1, :9], users[1, :9], list_length=2, runs=50, rng=rng, last=6
+        FirstPositionLDP(epsilon=1), users[1, :40], users[1, :40], list_length=2, runs=50, rng=rng, last=12
     )
     assert same.epsilon < 0.7
     local = checks.lists_audit(FirstPositionLDP(epsilon=1), *users[:, :5], list_length=2, runs=4000, rng=rng, last=3)
