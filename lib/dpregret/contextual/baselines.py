@@ -10,10 +10,18 @@ import numpy as np
 from dpregret import _checks
 from dpregret.contextual import kernels
 from dpregret.contextual.batch import Batch
-from dpregret.contextual.corrected import laplace_scales
+from dpregret.contextual.corrected import DIMENSIONS, laplace_scales
 from dpregret.contextual.estimate import Estimate, safe_band
 from dpregret.contextual.model import ContextualProblem
-from dpregret.contextual.moments import bernstein_width, hoeffding_width, laplace_width, record_values, unfold
+from dpregret.contextual.moments import (
+    bernstein_width,
+    hoeffding_width,
+    laplace_width,
+    record_values,
+    sensitivities,
+    spent,
+    unfold,
+)
 from dpregret.simulation.seeds import generator
 
 
@@ -52,6 +60,10 @@ class LeastSquares:
     of the empirical covariance with eigenvalue s the error is at most ``sqrt(2 ln(2 d / delta) s / n)``, by Hoeffding.
     """
 
+    def value_epsilon(self, alpha: float) -> float:
+        """Infinite: there is no noise."""
+        return math.inf
+
     def effective_epsilon(self, alpha: float) -> float:
         """Infinite: the records themselves are used."""
         return math.inf
@@ -85,16 +97,26 @@ class PerturbedStatistics:
     upper triangle, ``d + 1``. Bands by Hoeffding's inequality and that of sub-gamma variables, all coordinates counted.
     """
 
+    def scales(self, dimension: int, alpha: float) -> tuple[float, float]:
+        """Scales of the noise on y phi and on the upper triangle of phi phi'."""
+        scale_l, scale_L = laplace_scales(dimension, 1.0, alpha)
+        return float(scale_l), scale_L
+
+    def value_epsilon(self, alpha: float) -> float:
+        """The exact privacy parameter of the noisy values: the largest in 1 to 8 dimensions, all alike."""
+        alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
+        return max(spent(sensitivities(d), self.scales(d, alpha)) for d in DIMENSIONS)
+
     def effective_epsilon(self, alpha: float) -> float:
-        """The exact privacy parameter of a user's message."""
-        return _checks.real("alpha", alpha, above=0.0, at_most=1.0)
+        """The exact privacy parameter of a user's message: noisy values, sent for every action, are all of it."""
+        return self.value_epsilon(alpha)
 
     def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
         batch.restart()
         n, d = batch.n, batch.dimension
         size = d * (d + 1) // 2
-        scale_l, scale_L = laplace_scales(d, 1.0, alpha)
+        scale_l, scale_L = self.scales(d, alpha)
         scale = np.tile(np.repeat([scale_l, scale_L], [d, size]), (batch.n_actions, 1))
         means = batch.record_sums(rng, n, record_values(batch.features), batch.actions, batch.n_actions)
         means = (means + batch.laplace_sums(rng, n, scale)) / n
@@ -115,15 +137,27 @@ class InputPerturbation:
     probability that is counted.
     """
 
+    def scale(self, dimension: int, alpha: float) -> float:
+        """Scale of the noise on y and on every coordinate of phi."""
+        return 2 * (math.sqrt(dimension) + 1) / alpha
+
+    def value_epsilon(self, alpha: float) -> float:
+        """The exact privacy parameter of the noisy values: the largest in 1 to 8 dimensions, all alike.
+
+        The farthest records have different actions, vectors ``(1, ..., 1) / sqrt(d)``, and a reward of size 1.
+        """
+        alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
+        return max(spent((sensitivities(d)[0], 2.0), (self.scale(d, alpha),) * 2) for d in DIMENSIONS)
+
     def effective_epsilon(self, alpha: float) -> float:
-        """The exact privacy parameter of a user's message."""
-        return _checks.real("alpha", alpha, above=0.0, at_most=1.0)
+        """The exact privacy parameter of a user's message: noisy values, sent for every action, are all of it."""
+        return self.value_epsilon(alpha)
 
     def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
         batch.restart()
         n, d = batch.n, batch.dimension
-        b = 2 * (math.sqrt(d) + 1) / alpha
+        b = self.scale(d, alpha)
         second, cross = batch.input_sums(rng, n, b)
         tests = 4 * (d + d * (d + 1) // 2) + 1  # sampling, two linear terms, one product; and the truncation
         log = math.log(2 * tests / delta)

@@ -26,10 +26,19 @@ import numpy as np
 from dpregret import _checks
 from dpregret.contextual.batch import Batch
 from dpregret.contextual.estimate import Estimate, safe_band
-from dpregret.contextual.moments import hoeffding_width, laplace_width, record_values, triangle, unfold
+from dpregret.contextual.moments import (
+    hoeffding_width,
+    laplace_width,
+    record_values,
+    sensitivities,
+    spent,
+    triangle,
+    unfold,
+)
 from dpregret.contextual.partition import Grid, Layer, Walk, complement
 
 MECHANISMS = ("randomized_response", "laplace")
+DIMENSIONS = range(1, 9)  # for which the privacy of a message is evaluated; it is the same in all
 
 
 @dataclass(frozen=True)
@@ -84,9 +93,40 @@ class CorrectedLPLR:
         """Whether the bands are proved; a width scale below 1 is a heuristic."""
         return self.width_scale >= 1
 
+    def bias(self, alpha: float) -> float:
+        """Largest bias of a bit, ``tanh(alpha/2)``: 1/2 + 1/2 of it is the largest probability of +1."""
+        return math.tanh(alpha / 2)
+
+    def scales(self, dimension: int, bound, alpha: float) -> tuple[np.ndarray, float]:
+        """Scales of the Laplace noise on l and on the upper triangle of L; see `laplace_scales`."""
+        return laplace_scales(dimension, bound, alpha)
+
+    def carried_scale(self, cap, alpha: float):
+        """Scale of the Laplace noise on the carried error e, which is within [0, cap]."""
+        return 2 * np.maximum(cap, 1e-300) / alpha
+
+    def value_epsilon(self, alpha: float) -> float:
+        """The exact privacy parameter of the noisy bits or values: the largest of the messages that a user may send.
+
+        From the bias, by the law of two bits under all extreme records, or from the scales in 1 to 8 dimensions, all
+        alike.
+        """
+        alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
+        if self.mechanism == "randomized_response":
+            law = self.channel([0, 0, 1, 1, -1], [1.0, -1.0, 1.0, -1.0, 0.0], n_slots=2, alpha=alpha)
+            with np.errstate(divide="ignore"):
+                return float(np.log(law.max(axis=0) / law.min(axis=0)).max())
+        moments = max(
+            spent(sensitivities(d, bound), self.scales(d, bound, alpha)) for d in DIMENSIONS for bound in (1.0, 2.0)
+        )
+        return max(moments, spent((2.0,), (self.carried_scale(1.0, alpha),)))
+
     def effective_epsilon(self, alpha: float) -> float:
-        """The exact privacy parameter of a user's message to all oracles of Algorithm 1 together."""
-        return _checks.real("alpha", alpha, above=0.0, at_most=1.0)
+        """The exact privacy parameter of a user's message to all oracles of Algorithm 1 together.
+
+        That of the values: which message a user sends depends on the user's index alone, and its length on none.
+        """
+        return self.value_epsilon(alpha)
 
     def channel(self, slots, values, *, n_slots: int, alpha: float) -> np.ndarray:
         """The exact law of a user's message on one layer under randomized response, for an audit by exhaustion.
@@ -112,7 +152,7 @@ class CorrectedLPLR:
         slots = np.array([_checks.integer("slots", slot, at_least=-1, at_most=n_slots - 1) for slot in slots])
         if slots.shape != values.shape:
             raise ValueError(f"slots and values must have one length, got {len(slots)} and {len(values)}")
-        bias = math.tanh(self.effective_epsilon(alpha) / 2)
+        bias = self.bias(_checks.real("alpha", alpha, above=0.0, at_most=1.0))
         signs = 2 * ((np.arange(2**n_slots)[:, None] >> np.arange(n_slots)) & 1) - 1
         mean = np.where(slots[:, None] == np.arange(n_slots), bias * values[:, None], 0.0)
         return np.prod((1 + mean[:, None, :] * signs) / 2, axis=2)
@@ -121,7 +161,7 @@ class CorrectedLPLR:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
         batch.restart()
         grid = Grid.of(batch.horizon, self.beta)
-        sampler = _SAMPLERS[self.mechanism](batch, grid, alpha, delta, self.width_scale, rng)
+        sampler = _SAMPLERS[self.mechanism](self, batch, grid, alpha, delta, rng)
         d = batch.dimension
         walk = Walk(batch.features, batch.actions, grid)
         bases = np.broadcast_to(np.eye(d), (batch.n_actions, d, d))
@@ -190,8 +230,8 @@ def laplace_scales(dimension: int, bound, alpha: float) -> tuple[np.ndarray, flo
 class _Sampler:
     """Common part of the two mechanisms: how users are shared out, and the logarithm of the union bound."""
 
-    def __init__(self, batch: Batch, grid: Grid, alpha: float, delta: float, width_scale: float, rng) -> None:
-        self.batch, self.alpha, self.scale, self.rng = batch, alpha, width_scale, rng
+    def __init__(self, oracle: CorrectedLPLR, batch: Batch, grid: Grid, alpha: float, delta: float, rng) -> None:
+        self.oracle, self.batch, self.alpha, self.scale, self.rng = oracle, batch, alpha, oracle.width_scale, rng
         d = batch.dimension
         parts = [(d - h) + (d - h) * (d - h + 1) // 2 for h in range(d)]  # coordinates of l and L in layer h + 1
         tests = sum(grid.M ** (h + 1) * (size + (h > 0)) for h, size in enumerate(parts))
@@ -203,7 +243,7 @@ class _RandomizedResponse(_Sampler):
     def __init__(self, *args) -> None:
         super().__init__(*args)
         self.users = self.batch.n // self.groups
-        self.bias = math.tanh(self.alpha / 2)
+        self.bias = self.oracle.bias(self.alpha)
         self.width = self.scale * hoeffding_width(self.log, max(self.users, 1), 1.0) / self.bias
 
     def _means(self, values: np.ndarray, slot: np.ndarray, n_slots: int) -> np.ndarray:
@@ -247,14 +287,14 @@ class _Laplace(_Sampler):
     def moments(self, h, v, prediction, bound, slot):
         D = v.shape[1]
         scale = np.empty((len(bound), D + D * (D + 1) // 2))
-        scale[:, :D], scale[:, D:] = laplace_scales(D, bound[:, None], self.alpha)
+        scale[:, :D], scale[:, D:] = self.oracle.scales(D, bound[:, None], self.alpha)
         means = self._means(record_values(v, prediction), slot, scale)
         width_l, width_L = self._width(bound[:, None], scale[:, :D]), self._width(0.5, scale[:, D:])
         return means[:, :D], unfold(means[:, D:], D), width_l, unfold(width_L, D)
 
     def inherited(self, h, along, eta, cap, slot):
         values = np.repeat((along * np.minimum(eta, cap[slot]))[:, None, None], 2, axis=1)
-        scale = (2 * np.maximum(cap, 1e-300) / self.alpha)[:, None]
+        scale = self.oracle.carried_scale(cap, self.alpha)[:, None]
         means = self._means(values, slot, scale)[:, 0]
         return np.maximum(means, 0.0) + self._width(cap / 2, scale[:, 0])
 

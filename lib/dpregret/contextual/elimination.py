@@ -81,6 +81,8 @@ class Result:
         The actions left at the end.
     failure_probability : float
         Union bound on a band failing anywhere, if the oracle keeps its promise.
+    value_epsilon, effective_epsilon : float
+        The oracle's own, of the noisy values and of all that a user sends; infinite if it states none.
     """
 
     regret: float
@@ -88,6 +90,8 @@ class Result:
     epochs: np.ndarray
     surviving: np.ndarray
     failure_probability: float
+    value_epsilon: float = math.inf
+    effective_epsilon: float = math.inf
 
     def regret_after(self, rounds) -> np.ndarray:
         """Expected cumulative regret after each of ``rounds`` (play is constant within an epoch)."""
@@ -242,6 +246,10 @@ def _play(problems, make, oracle, lengths, alpha, delta, rng) -> list[Result]:
             epochs[name][:, tau] = column
         start += users
     ends = np.cumsum(rows)
+    stated = {
+        name: float(getattr(oracle, name)(alpha)) if hasattr(oracle, name) else math.inf
+        for name in ("value_epsilon", "effective_epsilon")
+    }
     return [
         Result(
             regret=math.fsum(epochs["regret"][i]),
@@ -249,6 +257,7 @@ def _play(problems, make, oracle, lengths, alpha, delta, rng) -> list[Result]:
             epochs=epochs[i],
             surviving=alive[ends[i] - rows[i] : ends[i]].reshape(p.n_contexts, p.n_actions),
             failure_probability=min(1.0, p.n_actions * (len(lengths) - 1) * delta),
+            **stated,
         )
         for i, p in enumerate(problems)
     ]

@@ -94,9 +94,19 @@ class LPLR:
         if self.beta is not None:
             object.__setattr__(self, "beta", _checks.real("beta", self.beta, above=0.0, at_most=0.5))
 
+    def value_epsilon(self, alpha: float) -> float:
+        """Infinite: the matrix with Wishart noise is one of the noisy values, and it has no finite epsilon (E1)."""
+        return math.inf
+
     def effective_epsilon(self, alpha: float) -> float:
         """Infinite: the Wishart step has no finite epsilon (E1)."""
         return math.inf
+
+    def scales(self, dimension: int, g: np.ndarray, alpha: float) -> np.ndarray:
+        """Scales of the Laplace noise of Algorithm 3, (B, 1 + d): on the count and on y_h phi; g (B,) the bins' sizes."""
+        scale = np.full((len(g), dimension + 1), 3 / alpha)
+        scale[:, 1:] *= math.sqrt(dimension) * g[:, None]
+        return scale
 
     def kappas(self, dimension: int, *, horizon: float, alpha: float, delta: float) -> Kappas:
         """The constants in use."""
@@ -155,9 +165,7 @@ class LPLR:
             values[:, side, 1 : d + 1] = (y - prediction)[:, None] * phi
         values[:, :, d + 1 :] = (phi[:, :, None] * phi[:, None, :]).reshape(-1, 1, d * d)
         total = batch.record_sums(rng, n, values, walk.bin, slots)
-        scale = np.full((slots, d + 1), 3 / alpha)
-        scale[:, 1:] *= math.sqrt(d) * g[:, None]
-        total[:, : d + 1] += batch.laplace_sums(rng, n, scale)
+        total[:, : d + 1] += batch.laplace_sums(rng, n, self.scales(d, g, alpha))
         wishart = batch.wishart_sums(rng, n, slots, d + 1, 1.5 / alpha)
         Lam = total[:, d + 1 :].reshape(-1, d, d) + 3 * (g**2)[:, None, None] * wishart
         return total[:, 0] / (n if "E8" in self.corrections else math.sqrt(n)), total[:, 1 : d + 1], Lam

@@ -33,6 +33,21 @@ def record_values(vectors: np.ndarray, offset: np.ndarray | float = 0.0) -> np.n
     return values
 
 
+def sensitivities(dimension: int, bound: float = 1.0) -> tuple[float, float]:
+    """L1 distances of the parts l and L of the statistics, over all pairs of records, the bin or the action included.
+
+    Twice the norms at the vector ``(1, ..., 1) / sqrt(D)``, where both are largest by Cauchy and Schwarz; ``bound`` on
+    the reward less its prediction. Attained together by two records in different bins.
+    """
+    values = np.abs(record_values(np.full((1, dimension), dimension**-0.5), 1.0 - bound)[0, 0])
+    return 2 * float(values[:dimension].sum()), 2 * float(values[dimension:].sum())
+
+
+def spent(sensitivities, scales) -> float:
+    """Epsilon of Laplace noise: the sum of the parts' L1 sensitivities over their scales."""
+    return math.fsum(s / float(b) if b > 0 else math.inf for s, b in zip(sensitivities, scales, strict=True))
+
+
 def hoeffding_width(log: float, n: int, half_range):
     """Error of a mean of n independent values, in an interval of length 2 half_range, but for ``2 exp(-log)``."""
     return half_range * math.sqrt(2 * log / n)
