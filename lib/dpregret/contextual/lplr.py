@@ -103,7 +103,7 @@ class LPLR:
         return math.inf
 
     def scales(self, dimension: int, g: np.ndarray, alpha: float) -> np.ndarray:
-        """Scales of the Laplace noise of Algorithm 3, (B, 1 + d): on the count and on y_h phi; g (B,) the bins' sizes."""
+        """Scales of the Laplace noise of Algorithm 3, (B, 1 + d): on the count and on y_h phi; g (B,) is gamma^-k."""
         scale = np.full((len(g), dimension + 1), 3 / alpha)
         scale[:, 1:] *= math.sqrt(dimension) * g[:, None]
         return scale
