@@ -109,6 +109,47 @@ def test_foreign_labels_and_features_are_errors_of_every_hypothesis():
         make(n_min=1).fit(X2, y).predict(X)
 
 
+FOREIGN = ["a", math.nan, None, 1j, 2**70, 0.5, (1, 2), [1], b"1", np.array([1, 0]), {"1"}, 10**400]
+
+
+class Quarrelsome:
+    def __eq__(self, other):
+        raise RuntimeError("no comparison")
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("score", ["rate", "count"])
+@pytest.mark.parametrize("label", [*FOREIGN, Quarrelsome()], ids=str)
+def test_one_label_of_a_list_changes_no_other(label, score):
+    """One common type for all labels would make the other forty foreign: a log-ratio of 39 where 1 is promised."""
+    X, y = np.array([[1.0], [-1.0]] * 20), [1, 0] * 20
+    model = make(Functions([lambda X: X[:, 0] > 0, lambda X: X[:, 0] < 0]), n_min=40, score=score)
+    assert model.audit(X, y).error_counts.tolist() == [0, 40]
+    more = np.vstack([X, X[:1]]), [*y, label]
+    assert model.audit(*more).error_counts.tolist() == [1, 41]
+    assert audit.release_epsilon(model, (X, y), more).word(1.0) == "holds"
+    large = make(n_min=40, score=score, classes=(2**53, 2**53 + 1))
+    labels = [2**53, 2**53 + 1] * 20
+    assert large.audit(X, labels).error_counts.tolist() == [20, 20]
+    assert large.audit(more[0], [*labels, label]).error_counts.tolist() == [21, 21]
+
+
+def test_labels_as_arrays_series_and_lists_count_alike():
+    X = np.zeros((4, 1))
+    for y in (
+        [0, 1, 1, 2],
+        np.array([0, 1, 1, 2]),
+        np.array([0, 1, 1, 2.0]),
+        (0, 1, True, 2),
+        np.array([0, 1, 1, "2"], object),
+    ):
+        assert make(n_min=1).audit(X, y).error_counts.tolist() == [3, 2]
+    for bad in ("0112", 3):
+        with pytest.raises(ValueError, match="y must be an array or a list of labels"):
+            make(n_min=1).fit(X, bad)
+
+
 def test_the_order_of_the_classes_is_the_declared_one():
     X, y = np.zeros((40, 1)), np.array(["no"] * 40)
     for classes, right in ((("no", "yes"), 0), (("yes", "no"), 1)):
@@ -258,6 +299,7 @@ class Nothing:
         ({"classes": ("no", "yes", "perhaps")}, "classes must be two different labels"),
         ({"classes": None}, "classes must be two different labels, numbers or strings, got None"),
         ({"classes": (0.0, math.nan)}, "classes must be finite"),
+        ({"classes": (0, "yes")}, "classes must be of one type"),
         ({"hypotheses": [lambda X: X[:, 0]]}, r"hypotheses must be a finite class .*Functions\(\[f, g\]\)"),
         ({"hypotheses": Nothing()}, "hypotheses must have at least one hypothesis, got 0"),
         ({"hypotheses": Stumps([0, 0, 0], 1)}, "low must have one entry for each of the 2 features, got 3"),

@@ -146,6 +146,7 @@ def test_rates_keep_their_promise_to_the_last_bit(epsilon, delta, draws, method)
           certified_delta(method, 1.1 * eta, epsilon, n), 1e-10)  # fmt: skip
     found = exponential_weights_epsilon(eta=eta, delta=delta, **options)
     assert found <= epsilon * (1 + 1e-12)
+    assert certified_delta(method, eta, found * (1 + 1e-15), n) <= mp.mpf(delta) * (1 + mp.mpf(10) ** -9)
     assert certified_delta(method, eta, found * (1 - 1e-8), n) >= mp.mpf(delta) * (1 - mp.mpf(10) ** -9)
     # batches: as many draws
     assert exponential_weights_eta(epsilon=epsilon, delta=delta, horizon=5 * draws - 2, method=method, batch=5) == eta
@@ -366,6 +367,12 @@ def test_smallest_horizon_with_ripples():
     for level in (0.3, 0.031, 0.0123, 0.0097):
         last_above = max(T for T in range(2, 1000) if saw(T) > level)
         assert bounds.smallest_horizon(saw, level, ripple=0.06) == last_above + 1
+
+    def dip(T):  # falls like 1/T, with one lower value on a power of two, which bisection meets first
+        return 0.9 / 16 if T == 16 else 1 / T
+
+    assert bounds.smallest_horizon(dip, 0.0563, ripple=0.12) == 18
+    assert bounds.smallest_horizon(dip, 0.0563) == 16
     for level in (0.5, 0.04, 0.01):
         assert bounds.smallest_horizon(lambda T: 1 / T, level) == math.ceil(1 / level)
     assert bounds.smallest_horizon(lambda T: 0.0, 1.0) == 2

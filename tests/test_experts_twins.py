@@ -1,5 +1,6 @@
 """Broken twins of exponential weights: the check that the cards call says `fails` for each."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -85,6 +86,13 @@ def test_what_twins_give_away():
     fixed = audit.transcript_check(learner, horizon=7, epsilon=0.15, delta=0.5, adaptive=False)
     assert fixed.delta >= transcripts.two_expert_profile(eta=0.3, horizon=7, epsilon=0.15) * (1 - 1e-12)
     assert fixed.delta < found.delta
+
+
+def test_the_word_of_a_check():
+    check = audit.TranscriptCheck(epsilon=0.5, promised=0.1, delta=0.1, pure=1.0, pair="", follows=True)
+    assert check.word == "holds"
+    assert dataclasses.replace(check, delta=0.1001).word == "fails"
+    assert dataclasses.replace(check, follows=False).word == "fails"
 
 
 def test_the_epsilon_of_a_learner_comes_from_its_weights():

@@ -61,7 +61,8 @@ class ExponentialMechanismClassifier(ClassifierMixin, BaseEstimator):
     The choice is epsilon-differentially private: one record added or removed, whatever its features and label. To that
     end nothing about the classifier is read off the data: the labels are declared (``classes``), a record with another
     label or with a feature that is not finite counts as an error of every hypothesis, and no exception depends on the
-    values of the records.
+    values of the records. X is an array of numbers and y an array or a list: the type of an array is public, labels
+    in a list are read one by one, and a feature that has to be converted to a number is outside the domain.
 
     What may leave is ``released_``, a `Release`. The fitted estimator itself keeps nothing else that depends on the
     data, and a pickle or copy of it leaves ``random_state`` out. `audit` computes the error counts and the law of the
@@ -189,6 +190,8 @@ class ExponentialMechanismClassifier(ClassifierMixin, BaseEstimator):
         labels = np.asarray(self.classes) if np.iterable(self.classes) else np.empty(0)
         if labels.shape != (2,) or labels.dtype.kind not in "biufUS" or len(np.unique(labels)) != 2:
             raise ValueError(f"classes must be two different labels, numbers or strings, got {self.classes!r}")
+        if labels.dtype.kind in "US" and not all(isinstance(label, (str, bytes)) for label in self.classes):
+            raise ValueError(f"classes must be of one type, got {self.classes!r}")
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise ValueError(f"classes must be finite, got {self.classes!r}")
         return tuple(labels.tolist())
@@ -200,7 +203,7 @@ class ExponentialMechanismClassifier(ClassifierMixin, BaseEstimator):
         X = validate_data(
             self, X, reset=reset, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=1
         )
-        y = column_or_1d(y, warn=True)
+        y = _entries(y)
         check_consistent_length(X, y)
         if selector.score == "rate" and len(X) < selector.n_min:
             raise ValueError(f"X must have at least n_min = {selector.n_min} records for the rate score, got fewer")
@@ -237,12 +240,32 @@ def _size(hypotheses, n_features):
     return size
 
 
+def _entries(y):
+    """The labels as an array; those of a list one by one, as a common type would let one record change the others."""
+    if hasattr(y, "__array__"):
+        return column_or_1d(y, warn=True)
+    if not np.iterable(y) or isinstance(y, (str, bytes)):
+        raise ValueError(f"y must be an array or a list of labels, got an object of type {type(y).__name__}")
+    entries = list(y)
+    labels = np.empty(len(entries), dtype=object)
+    for i, entry in enumerate(entries):
+        labels[i] = entry
+    return labels
+
+
 def _equal(y, label):
-    """Which labels are this one; labels of another type are not."""
-    found = y == label
-    if isinstance(found, np.ndarray) and found.dtype == bool:
-        return found
-    return np.array([bool(np.all(entry == label)) and np.ndim(entry) == 0 for entry in y], dtype=bool)
+    """Which labels are this one, each by itself; labels of another type are not."""
+    if y.dtype != object:
+        found = y == label
+        return found if isinstance(found, np.ndarray) else np.zeros(len(y), dtype=bool)
+    return np.array([_same(entry, label) for entry in y], dtype=bool)
+
+
+def _same(entry, label):
+    try:
+        return bool(np.ndim(entry) == 0 and entry == label)
+    except Exception:  # whatever comparing a foreign object may raise would tell
+        return False
 
 
 def _generator(random_state):
