@@ -1,8 +1,9 @@
 r"""The bounds of [Li2024], printed and corrected: Theorems 3.2 and 4.7, Lemmas 4.2 to 4.6, Remarks 4.5 and 4.8.
 
 L = ln(48 d / (beta delta)) throughout; g = gamma^-k is the size of a bin's vectors, psi its probability, n the users of
-one pass. ``version="corrected"`` has the constants that the proofs support (faults E13 to E25); a function without it
-is not in doubt.
+one pass. For Lemmas 4.2 to 4.6 ``version="corrected"`` has what the paper's own chain of steps gives once its slips are
+put right (E21 to E23). It is a valid bound with larger constants; the printed ones are true as well, by sharper steps
+that the book gives. A function without ``version`` is not in doubt.
 
 References
 ----------
@@ -22,7 +23,7 @@ from dpregret import _checks
 from dpregret.contextual.lplr import Kappas, theory_kappas
 
 VERSIONS = ("printed", "corrected")
-_GROWTH = {"printed": 2.54, "corrected": 3.15}  # factor of the recursion over layers (E23)
+_GROWTH = {"printed": 2.54, "corrected": 3.15}  # factor of the recursion over layers; both true (E23)
 
 
 class Errors(NamedTuple):
@@ -47,9 +48,9 @@ def lemma_4_2(
 ) -> Errors:
     """Errors of the statistics of a bin, with probability 1 - delta for all bins of a layer.
 
-    Corrected, the second constant is ``20 d^2 + 48 d``, since ``|y_h| <= 2`` (E4; for ``|y_h| <= 1``, as on the first
-    layer, the printed one is right); the third is ``18 (d+1)^3 + 31 d``, since Eq. (52) drops a factor (E21), and its
-    logarithm has the factor 1/beta of the others.
+    The printed constants are true for ``|y_h| <= 2`` (1 on the first layer) if the third logarithm has the factor
+    1/beta of the others; ``printed`` leaves it out, as the text does. Corrected, with the paper's own steps, the second is
+    ``20 d^2 + 48 d`` for ``|y_h| <= 2`` (E4) and the third ``18 (d+1)^3 + 31 d``, as Eq. (52) drops a factor (E21).
     """
     _checks.choice("version", version, VERSIONS)
     d, log = dimension, _log(dimension, beta, delta)
@@ -65,21 +66,21 @@ def lemma_4_2(
 def lemma_4_3(
     dimension: int, *, n: float, psi: float, k: int, gamma: float, alpha: float, beta: float, delta: float
 ) -> tuple[float, float]:
-    """Bounds on 1/s and on the norm of omega_B in an active bin (printed; kappa_1 must be 2 d times larger, E22)."""
+    """Bounds on 1/s and on the norm of omega_B in an active bin, as printed; true for the printed kappa_1 (book)."""
     log = _log(dimension, beta, delta)
     inverse = 2 * dimension * gamma ** (2 * k + 2)
     return inverse, 120 * (dimension + 1) ** 4 * gamma ** (k + 2) * log / (alpha * psi * math.sqrt(n))
 
 
 def kappas(dimension: int, *, alpha: float, beta: float, delta: float, version: str) -> Kappas:
-    """The constants that Lemmas 4.3 and 4.4 ask for; corrected, kappa_1 is 2 d times the printed one (E22)."""
+    """The constants that Lemmas 4.3 and 4.4 ask for; corrected, with the chain's kappa_1, 2 d times as large (E22)."""
     _checks.choice("version", version, VERSIONS)
     theory = theory_kappas(dimension, alpha=alpha, beta=beta, delta=delta)
     return theory if version == "printed" else theory._replace(k1=2 * dimension * theory.k1)
 
 
 def layer_numerator(dimension: int, *, gamma: float, constants: Kappas, version: str) -> float:
-    """kappa_3 gamma^2 (d+1)^4 + ... in the last term of Lemma 4.4; corrected, kappa_2 gamma^2 sqrt(2) d^2 (E23)."""
+    """kappa_3 gamma^2 (d+1)^4 + ... in the last term of Lemma 4.4; corrected, the chain's kappa_2 term (E23)."""
     _checks.choice("version", version, VERSIONS)
     d, k = dimension, constants
     second = k.k2 * gamma * d**2 if version == "printed" else k.k2 * gamma**2 * math.sqrt(2) * d**2
@@ -129,7 +130,7 @@ def theorem_4_7(
 ) -> float:
     """``(c / beta)^d A^2 d^5 ln^2(48 d T / beta) / alpha T^(1/2 + 2 beta)``, the bound without its constant C.
 
-    c = 2.54 printed, 3.15 corrected; the proof needs beta >= ln 2 / ln T. beta = 1/ln T by default, which gives
+    c = 2.54 printed, 3.15 corrected (the chain, for beta >= ln 2 / ln T). beta = 1/ln T by default, which gives
     ``e^2 (c ln T)^d ln^2 T sqrt(T)`` and not the sqrt(T) ln^d T of Remark 4.8.
     """
     _checks.choice("version", version, VERSIONS)
