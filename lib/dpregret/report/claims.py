@@ -149,10 +149,6 @@ def collect(notebook: Mapping[str, Any]) -> list[Card]:
             if stable is None:
                 continue
             printed = output.get("metadata", {}).get(MIME)
-            if stable.get("version") == 1 and printed is not None:  # TRANSITION: goes when every notebook has run again
-                old = {name: stable.get(name) for name in ("claim", "reading", "verdict", "check")}
-                cards.append(Card(**old, **printed, evidence="unstated"))
-                continue
             if stable.get("version") != VERSION or printed is None:
                 why = "has lost its numbers" if printed is None else f"is not of version {VERSION}"
                 raise ValueError(f"the card of {stable.get('claim')!r} in cell {number} {why}")
