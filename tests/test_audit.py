@@ -31,6 +31,16 @@ def test_limits_are_those_of_scipy(hits, runs, confidence):
     assert upper_limit(hits, runs, confidence=confidence) == pytest.approx(high, rel=1e-10, abs=0)
 
 
+@pytest.mark.parametrize(
+    "hits_p, hits_q, delta", [(90, 20, 0.0), (90, 20, 0.1), (90, 20, 0.4), (30, 25, 0.2), (100, 0, 1e-3)]
+)
+def test_the_bound_is_its_formula_with_the_limits_of_scipy(hits_p, hits_q, delta):
+    low = binomtest(hits_p, 100, alternative="greater").proportion_ci(0.975, method="exact").low
+    high = binomtest(hits_q, 100, alternative="less").proportion_ci(0.975, method="exact").high
+    expected = max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
+    assert epsilon_lower_bound(hits_p, 100, hits_q, 100, delta=delta) == pytest.approx(expected, rel=1e-9, abs=0)
+
+
 @pytest.mark.parametrize("epsilon, delta", [(0.1, 0.0), (1.0, 0.0), (1.0, 0.1), (3.0, 0.0)])
 @pytest.mark.parametrize("runs", [10, 60])
 def test_coverage_is_exact_on_randomized_response(epsilon, delta, runs):

@@ -15,7 +15,14 @@ from scipy.integrate import quad
 from scipy.optimize import brentq, minimize_scalar
 
 from dpregret.privacy import discrete
-from dpregret.privacy.mechanisms import ExponentialMechanism, Gaussian, Laplace, PermuteAndFlip, RandomizedResponse
+from dpregret.privacy.mechanisms import (
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    PermuteAndFlip,
+    RandomizedResponse,
+    _minus_mills_derivative,
+)
 from dpregret.simulation.seeds import generator
 
 EPSILONS = [0.0, 0.05, 0.2, 0.5, 1.0, 2.0]
@@ -79,6 +86,18 @@ def gaussian_profile_50_digits(mu, epsilon):
     with mpmath.workdps(420):  # the two terms agree to up to 300 digits
         mu, epsilon = mpmath.mpf(mu), mpmath.mpf(epsilon)
         return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+
+
+def test_derivative_of_the_mills_ratio_on_both_sides_of_its_series():
+    x = np.array([0.0, 1.0, 30.0, 59.9, 60.1, 61.0, 100.0, 1e4])
+    with mpmath.workdps(60):
+        mills = [
+            mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(mpmath.mpf(v) ** 2 / 2) * mpmath.erfc(v / mpmath.sqrt(2)) for v in x
+        ]
+        exact = [float(1 - mpmath.mpf(v) * m) for v, m in zip(x, mills, strict=True)]
+    series = x > 60
+    assert _minus_mills_derivative(x[series]) == pytest.approx(np.array(exact)[series], rel=1e-13, abs=0)
+    assert _minus_mills_derivative(x[~series]) == pytest.approx(np.array(exact)[~series], rel=1e-11, abs=0)
 
 
 @pytest.mark.parametrize("mu", [1e-6, 1e-3, 0.1, 0.499, 0.501, 1.0, 3.0, 10.0, 55.0])
