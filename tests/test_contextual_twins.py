@@ -143,6 +143,14 @@ def test_thin_noise_fails_and_the_oracle_says_so(broken, factor):
         assert stated == pytest.approx(factor * ALPHA, rel=1e-12, abs=0)
 
 
+def test_noise_that_forgets_the_earlier_prediction_fails():
+    """The scale for rewards within 1, where a reward less its prediction can be 2: alpha/2 is alpha for l."""
+    forgets = twin(LAPLACE, scales=lambda self, d, bound, alpha: type(LAPLACE).scales(
+        self, d, np.minimum(bound, 1.0), alpha))  # fmt: skip
+    assert not holds(forgets)
+    assert forgets.effective_epsilon(ALPHA) == pytest.approx(1.5 * ALPHA, rel=1e-12, abs=0)
+
+
 @pytest.mark.parametrize("oracle", ADDITIVE, ids=name)
 def test_thin_noise_behind_the_oracles_back_fails(oracle):
     """The batch is asked for half of the noise, whatever the scale functions say."""
