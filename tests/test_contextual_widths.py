@@ -133,6 +133,7 @@ def test_corrected_lplr_in_one_dimension():
     assert batch.asked == [N // 2] and batch.users_left == 0
     batch, estimate = fitted(CorrectedLPLR(width_scale=0.5))
     assert estimate.widths[0] == exactly(expected / 2)
+    assert [CorrectedLPLR(width_scale=w).is_rigorous for w in (0.5, 1.0, 2.0)] == [False, True, True]
     batch, estimate = fitted(CorrectedLPLR("laplace", beta=0.1))
     log = math.log(2 * 2 * 5 / DELTA) + math.log(2)
     expected = hoeffding(log, N, 1) + hoeffding(log, N, 0.5) + 2 * laplace(log, N, 4 / ALPHA)
