@@ -458,3 +458,11 @@ def test_exact_channel_is_attained_by_a_pair_in_two_bins():
         scales = oracle.scales(d, 1.0, 0.5) if isinstance(oracle, CorrectedLPLR) else oracle.scales(d, 0.5)
         assert [float(x) for x in scales] == [exactly(8 * math.sqrt(d)), exactly(4 * (d + 1))]
     assert InputPerturbation().scale(4, 0.5) == exactly(12) and CorrectedLPLR().carried_scale(0.3, 0.5) == exactly(1.2)
+
+
+def test_a_direction_of_relative_error_above_one_is_left_out():
+    """Four users at 1/2: the bound .61 on the error exceeds the eigenvalue .25, so the band is 0 +- |phi|."""
+    estimate = LeastSquares().fit(
+        Batch([[0.5]], [0], [1.0], [1.0], 4), alpha=1.0, delta=0.1, rng=np.random.default_rng(0)
+    )
+    assert (estimate.values.tolist(), estimate.widths.tolist()) == ([0.0], [0.5])
