@@ -78,7 +78,7 @@ def run(project, tool, *arguments):
     process = subprocess.run(
         [sys.executable, "-m", f"tools.{tool}", *map(str, arguments)], cwd=project,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "lib"), str(project)])},
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert "Traceback (most recent call last):\n  File" not in process.stderr.partition("---")[0]
     return process.returncode, process.stdout, process.stderr

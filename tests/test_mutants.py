@@ -71,7 +71,7 @@ def start(project, entries, *arguments, name="toy"):
 
 def run(*arguments, **named):
     process = start(*arguments, **named)
-    said, wrong = process.communicate(timeout=120)
+    said, wrong = process.communicate(timeout=600)
     return process.returncode, said, wrong
 
 

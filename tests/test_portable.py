@@ -38,7 +38,7 @@ def run(folder, *arguments):
     process = subprocess.run(
         [sys.executable, "-m", "tools.portable", "--root", str(folder), "--workers", "1", *arguments],
         cwd=ROOT, env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "lib"), str(ROOT)])},
-        capture_output=True, text=True, timeout=180,
+        capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     return process.returncode, process.stdout, process.stderr
 
