@@ -49,8 +49,8 @@ def lemma_4_2(
     """Errors of the statistics of a bin, with probability 1 - delta for all bins of a layer.
 
     The printed constants are true for ``|y_h| <= 2`` (1 on the first layer) if the third logarithm has the factor
-    1/beta of the others; ``printed`` leaves it out, as the text does. Corrected, with the paper's own steps, the second is
-    ``20 d^2 + 48 d`` for ``|y_h| <= 2`` (E4) and the third ``18 (d+1)^3 + 31 d``, as Eq. (52) drops a factor (E21).
+    1/beta of the others; ``printed`` leaves it out, as the text does. Corrected, with the paper's own steps, the second
+    is ``20 d^2 + 48 d`` for ``|y_h| <= 2`` (E4) and the third ``18 (d+1)^3 + 31 d``, as Eq. (52) drops a factor (E21).
     """
     _checks.choice("version", version, VERSIONS)
     d, log = dimension, _log(dimension, beta, delta)
