@@ -120,7 +120,7 @@ class Quarrelsome:
 
 
 @pytest.mark.parametrize("score", ["rate", "count"])
-@pytest.mark.parametrize("label", [*FOREIGN, Quarrelsome()], ids=str)
+@pytest.mark.parametrize("label", [*FOREIGN, Quarrelsome()], ids=lambda label: type(label).__name__)
 def test_one_label_of_a_list_changes_no_other(label, score):
     """One common type for all labels would make the other forty foreign: a log-ratio of 39 where 1 is promised."""
     X, y = np.array([[1.0], [-1.0]] * 20), [1, 0] * 20
