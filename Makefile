@@ -44,7 +44,7 @@ lint: $(STAMP)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check lib tests tools benchmarks conftest.py
 
-# nbval first: it re-executes the notebooks, and the figures they publish are what tests/test_figures.py compares.
+# nbval first: it re-executes the notebooks, and the figures they publish are what tests/notebooks/test_figures.py compares.
 test: $(STAMP) lint
 	rm -rf _build/figures _build/test
 	$(PYTEST) --nbval --nbval-current-env --nbval-sanitize-with tests/nbval_sanitize.cfg notebooks

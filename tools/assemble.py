@@ -4,7 +4,7 @@
 
 Notebooks come from EXECUTED where it has them and are the committed ones otherwise. When the notebooks ran at their
 defaults, a card that contradicts the register stops the build; with other parameters, or without EXECUTED (where
-tests/test_claims.py says it), it is only told.
+tests/book/test_claims.py says it), it is only told.
 """
 
 import shutil

@@ -8,10 +8,10 @@ import os
 import re
 from pathlib import Path
 
-from dpregret.report import Card, Claim, Register, collect, expected, load_registers
-from dpregret.report.claims import EVIDENCE, SYMBOLS
-from dpregret.report.register import UNJUDGED
-from dpregret.report.rule import WORDS
+from evidence.report import Card, Claim, Register, collect, expected, load_registers
+from evidence.report.claims import EVIDENCE, SYMBOLS
+from evidence.report.register import UNJUDGED
+from evidence.report.rule import WORDS
 from tools import notebooks
 from tools.environment import ROOT
 

@@ -65,10 +65,10 @@ def tests_of(root: Path, file: str) -> tuple[str, ...]:
     if path.parts[0] == "tools":
         names = rf"tools\.{path.stem}\b|from tools import [^\n]*\b{path.stem}\b"
     else:
-        package = path.parts[2] if len(path.parts) > 3 else path.stem
-        names = rf"dpregret\.{package}\b|from dpregret import [^\n]*\b{package}\b"
+        top, package = path.parts[1], path.parts[2] if len(path.parts) > 3 else path.stem
+        names = rf"{top}\.{package}\b|from {top} import [^\n]*\b{package}\b"
     found = []
-    for test in sorted((root / "tests").glob("test_*.py")):
+    for test in sorted((root / "tests").rglob("test_*.py")):
         text = test.read_text(encoding="utf-8")
         if test.name not in NEED_A_BUILD and re.search(names, text):
             found.append((-len(re.findall(rf"\b{path.stem}\b", text)), test.relative_to(root).as_posix()))

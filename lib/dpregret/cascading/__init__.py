@@ -1,6 +1,5 @@
 """Cascading bandits under (local) differential privacy: the model, the policies of [Wang2021] and their bounds."""
 
-from dpregret.cascading import audit, bounds, checks, lemmas
 from dpregret.cascading.central import HybridDP
 from dpregret.cascading.click_position import ClickObservationDP, ClickPositionLDP
 from dpregret.cascading.combinatorial import REWARDS, CascadeReward, LinearReward, SemiBanditProblem, TopK
@@ -43,12 +42,8 @@ __all__ = [
     "LinearReward",
     "SemiBanditProblem",
     "TopK",
-    "audit",
-    "bounds",
-    "checks",
     "geometric_checkpoints",
     "kveton_problem",
-    "lemmas",
     "linear_problem",
     "named_problem",
     "reading_multipliers",

@@ -1,9 +1,10 @@
 """Private empirical risk minimisation over finite classes: the exponential mechanism, an estimator, bounds."""
 
-from dpregret.erm import audit, bounds, classes, mechanism
+from typing import Any
+
+from dpregret.erm import bounds, classes, mechanism
 from dpregret.erm.bounds import excess_risk_bound, excess_risk_terms, sample_size
 from dpregret.erm.classes import Functions, HalfSpaces, Stumps
-from dpregret.erm.estimator import ExponentialMechanismClassifier, Release
 from dpregret.erm.mechanism import Selector, exact_epsilon, selection_probabilities
 
 __all__ = [
@@ -13,7 +14,6 @@ __all__ = [
     "Release",
     "Selector",
     "Stumps",
-    "audit",
     "bounds",
     "classes",
     "exact_epsilon",
@@ -23,3 +23,11 @@ __all__ = [
     "sample_size",
     "selection_probabilities",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("ExponentialMechanismClassifier", "Release"):  # they need scikit-learn, the rest does not
+        from dpregret.erm import estimator
+
+        return getattr(estimator, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -85,7 +85,7 @@ class Selector:
         """The smallest epsilon that holds for every class of K hypotheses on the whole domain: `exact_epsilon`.
 
         It is computed from `exponent`, with which the draw is made. A given class may have less: see
-        `dpregret.erm.audit.enumerated_epsilon`.
+        `evidence.erm.audit.enumerated_epsilon`.
         """
         return _worst_epsilon(self, n_hypotheses, self.n_min)
 

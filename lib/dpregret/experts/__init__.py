@@ -1,6 +1,6 @@
 """Prediction with expert advice under differential privacy: exponential weights, adversaries, calibration, bounds."""
 
-from dpregret.experts import adversaries, audit, bounds, calibration, minimax, transcripts, weights
+from dpregret.experts import adversaries, calibration, weights
 from dpregret.experts.adversaries import (
     BernoulliExperts,
     Callback,
@@ -26,14 +26,10 @@ __all__ = [
     "ObliviousLosses",
     "adversaries",
     "alternating",
-    "audit",
-    "bounds",
     "calibration",
     "exponential_weights_delta",
     "exponential_weights_epsilon",
     "exponential_weights_eta",
-    "minimax",
     "play",
-    "transcripts",
     "weights",
 ]

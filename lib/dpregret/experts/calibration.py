@@ -17,7 +17,7 @@ method                    how n releases are composed                           
 ``bounded_range``         exact worst case over all k and oblivious neighbours              no
 ========================  ================================================================  ==================
 
-``bounded_range`` fails for adaptive adversaries: see `dpregret.experts.transcripts.strongest_adversary`.
+``bounded_range`` fails for adaptive adversaries: see `evidence.experts.transcripts.strongest_adversary`.
 
 References
 ----------

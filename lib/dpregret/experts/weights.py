@@ -101,7 +101,7 @@ class ExponentialWeights:
 
         The smaller of basic composition and zCDP (`exponential_weights_epsilon`), at the learning rate with which the
         weights are drawn: the log-ratio of two weights whose sums of losses differ by 1. ``delta = 0`` is allowed. It
-        is an upper bound for every k; what two experts really lose is in `dpregret.experts.transcripts`.
+        is an upper bound for every k; what two experts really lose is in `evidence.experts.transcripts`.
         """
         draws = -(-_checks.integer("horizon", horizon, at_least=1) // self.batch)
         delta = _checks.real("delta", delta, at_least=0.0, below=1.0)

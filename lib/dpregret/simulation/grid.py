@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import numbers
 import sys
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from joblib import Parallel, delayed
-from tqdm import tqdm
 
 from dpregret import _checks
 from dpregret.simulation import store
@@ -89,13 +89,21 @@ def run_grid(
         if results[labels] is None:
             missing.append(delayed(_run)(function, labels, cell | fixed, leaf, path))
 
-    show = sys.stderr.isatty() if progress is None else progress
-    with tqdm(total=len(results), initial=len(results) - len(missing), desc=name, disable=not show) as bar:
-        for labels, result in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(missing):
-            results[labels] = result
-            bar.update()
+    found = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(missing)
+    if _shown(progress):
+        from tqdm import tqdm
+
+        found = tqdm(found, total=len(results), initial=len(results) - len(missing), desc=name)
+    for labels, result in found:
+        results[labels] = result
     combined = _combine(results, levels, axes)
     return combined.assign_attrs(name=name, seed=str(root.entropy))
+
+
+def _shown(progress: bool | None) -> bool:
+    if progress is None:
+        return sys.stderr.isatty() and importlib.util.find_spec("tqdm") is not None
+    return progress
 
 
 def _axis(dim: str, values: Any, fixed: Mapping[str, Any]) -> dict[Any, Any]:

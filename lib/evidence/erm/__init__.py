@@ -1,0 +1,1 @@
+"""What judges the statements on private empirical risk minimisation: audits of the selectors."""

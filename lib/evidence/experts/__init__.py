@@ -1,0 +1,1 @@
+"""What judges the experts' statements: regret bounds, exact transcripts, minimax games."""
