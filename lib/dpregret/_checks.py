@@ -8,17 +8,18 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
 
-def _refuse(name: str, value: object, allowed: str) -> None:
+def _refuse(name: str, value: object, allowed: str) -> NoReturn:
     raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
 
 def real(
     name: str,
-    value: object,
+    value: Any,
     *,
     above: float = -math.inf,
     at_least: float = -math.inf,
@@ -39,13 +40,14 @@ def real(
     return number
 
 
-def integer(name: str, value: object, *, at_least: int | None = None, at_most: int | None = None) -> int:
+def integer(name: str, value: Any, *, at_least: int | None = None, at_most: int | None = None) -> int:
     """An integer (a float of integer value, such as ``1e5``, is taken) with ``at_least <= value <= at_most``."""
     limits = [f">= {at_least}"] if at_least is not None else []
     limits += [f"<= {at_most}"] if at_most is not None else []
     allowed = "an integer" + (" " + " and ".join(limits) if limits else "")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
         _refuse(name, value, allowed)
+    value = cast(Any, value)
     if not math.isfinite(float(value)) or value != int(value):
         _refuse(name, value, allowed)
     number = int(value)
@@ -73,7 +75,7 @@ def choice(name: str, value: object, allowed: Collection[str]) -> str:
 
 def array(
     name: str,
-    value: object,
+    value: Any,
     *,
     ndim: int | None = None,
     at_least: float = -math.inf,

@@ -110,7 +110,7 @@ def unit_norms(name: str, vectors: np.ndarray) -> None:
 
 
 def against_baseline(
-    vectors: np.ndarray, law: np.ndarray, parameter: Sequence[float], family: str
+    vectors: np.ndarray, law: np.ndarray, parameter: Sequence[float] | np.ndarray, family: str
 ) -> ContextualProblem:
     """Arm 1 has the given feature in context x; arm 0 has zero (``null``) or its first coordinate (``shared``)."""
     _checks.choice("family", family, FAMILIES)
@@ -120,7 +120,7 @@ def against_baseline(
     return ContextualProblem(np.stack([baseline, vectors], axis=1), law, np.asarray(parameter, dtype=float))
 
 
-def _default(parameter, dimension: int, family: str) -> np.ndarray:
+def _default(parameter: Sequence[float] | None, dimension: int, family: str) -> Sequence[float] | np.ndarray:
     if parameter is not None:
         return parameter
     last = np.eye(dimension)[-1]
@@ -200,11 +200,11 @@ def mixture_problem(
     scales: Sequence[float], family: str = "null", parameter: Sequence[float] | None = None
 ) -> ContextualProblem:
     """An equal mixture of two-direction problems of several scales r, with one parameter."""
-    scales = _checks.array("scales", scales, ndim=1, at_least=1e-300, at_most=1.0)
-    if len(scales) == 0:
+    r = _checks.array("scales", scales, ndim=1, at_least=1e-300, at_most=1.0)
+    if len(r) == 0:
         raise ValueError("scales must name at least one scale, got none")
     _checks.choice("family", family, FAMILIES)
-    cosines = np.sqrt((1 - scales) * (1 + scales))
-    vectors = np.stack([np.tile(cosines, 2), np.concatenate([scales, -scales])], axis=1)
-    law = np.full(2 * len(scales), 0.5 / len(scales))
+    cosines = np.sqrt((1 - r) * (1 + r))
+    vectors = np.stack([np.tile(cosines, 2), np.concatenate([r, -r])], axis=1)
+    law = np.full(2 * len(r), 0.5 / len(r))
     return against_baseline(vectors, law, _default(parameter, 2, family), family)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.special import expit
@@ -28,17 +29,17 @@ def excess_risk_terms(
     needs no union bound: ``sqrt(ln(4/beta) / (2 n))`` (a one-sided bound for K hypotheses at beta/4, one for the best
     at beta/4). ``score="count"`` halves ``t``. One hypothesis: all terms 0, its excess is 0.
     """
-    k, n = _checks.integer("n_hypotheses", n_hypotheses, at_least=1), _checks.real("n", n, at_least=1)
+    k, records = _checks.integer("n_hypotheses", n_hypotheses, at_least=1), _checks.real("n", n, at_least=1)
     epsilon, beta = _checks.epsilon(epsilon), _checks.delta(beta, "beta")
     version = _checks.choice("version", version, VERSIONS)
     rate = 2.0 if _checks.choice("score", score, ("rate", "count")) == "rate" else 1.0
     if k == 1:
         return {"deviation": 0.0, "comparator": 0.0, "selection": 0.0}
-    a = math.sqrt((math.log(k) + math.log(4 / beta)) / (2 * n))
+    a = math.sqrt((math.log(k) + math.log(4 / beta)) / (2 * records))
     return {
         "deviation": a,
-        "comparator": a if version == "printed" else math.sqrt(math.log(4 / beta) / (2 * n)),
-        "selection": rate * (math.log(k) + math.log(2 / beta)) / (epsilon * n),
+        "comparator": a if version == "printed" else math.sqrt(math.log(4 / beta) / (2 * records)),
+        "selection": rate * (math.log(k) + math.log(2 / beta)) / (epsilon * records),
     }
 
 
@@ -76,8 +77,8 @@ def sample_size(
             return 1
         constant = 24.0 if rule == "text" else rule_constant()
         return math.ceil(constant * (math.log(k) + math.log(1 / beta)) * max(alpha**-2, 1 / (epsilon * alpha)))
-    options = {"n_hypotheses": k, "epsilon": epsilon, "beta": beta, "version": version, "score": score}
-    return smallest(lambda n: excess_risk_bound(n=n, **options) <= alpha)
+    bound = partial(excess_risk_bound, n_hypotheses=k, epsilon=epsilon, beta=beta, version=version, score=score)
+    return smallest(lambda n: bound(n=n) <= alpha)
 
 
 def rule_constant() -> float:
@@ -109,9 +110,9 @@ def packing_failure(*, n_hypotheses: int, n: int, q: float, epsilon: float) -> f
 def packing_sample_size(*, n_hypotheses: int, alpha: float, beta: float, epsilon: float) -> int:
     """The smallest n with ``packing_failure <= beta`` at q = alpha: fewer records cannot give excess below alpha."""
     alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
-    options = {"n_hypotheses": n_hypotheses, "q": alpha, "epsilon": epsilon}
     beta = _checks.delta(beta, "beta")
-    return smallest(lambda n: packing_failure(n=n, **options) <= beta)
+    failure = partial(packing_failure, n_hypotheses=n_hypotheses, q=alpha, epsilon=epsilon)
+    return smallest(lambda n: failure(n=n) <= beta)
 
 
 def packing_closed_form(*, n_hypotheses: int, q: float, beta: float, epsilon: float) -> float:

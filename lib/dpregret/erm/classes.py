@@ -50,8 +50,10 @@ class Stumps:
 
     def size(self, n_features: int) -> int:
         for name, bounds in (("low", self.low), ("high", self.high)):
-            if np.ndim(bounds) == 1 and len(bounds) != n_features:
-                raise ValueError(f"{name} must have one entry for each of the {n_features} features, got {len(bounds)}")
+            if np.ndim(bounds) == 1 and np.size(bounds) != n_features:
+                raise ValueError(
+                    f"{name} must have one entry for each of the {n_features} features, got {np.size(bounds)}"
+                )
         return 2 * n_features * self.n_thresholds + 2
 
     def thresholds(self, n_features: int) -> np.ndarray:
@@ -93,10 +95,10 @@ class HalfSpaces:
     def grid(cls, n_angles: int, offsets: Sequence[float]) -> HalfSpaces:
         """Half-planes: ``n_angles`` equally spaced directions of the whole circle, each with every offset."""
         n_angles = _checks.integer("n_angles", n_angles, at_least=1)
-        offsets = _checks.array("offsets", offsets, ndim=1)
+        cuts = _checks.array("offsets", offsets, ndim=1)
         angles = 2 * np.pi * np.arange(n_angles) / n_angles
         directions = np.column_stack([np.cos(angles), np.sin(angles)])
-        return cls(np.repeat(directions, len(offsets), axis=0), np.tile(offsets, n_angles))
+        return cls(np.repeat(directions, len(cuts), axis=0), np.tile(cuts, n_angles))
 
     def size(self, n_features: int) -> int:
         if n_features != self.weights.shape[1]:

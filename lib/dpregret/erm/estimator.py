@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -39,7 +39,7 @@ class Release:
     """
 
     index: int
-    hypotheses: object
+    hypotheses: Any
     classes: tuple
     epsilon: float
 

@@ -64,7 +64,9 @@ class Selector:
 
         The law, the draw and `value_epsilon` all use this number.
         """
-        return self.epsilon if self.score == "count" else self.epsilon * (self.n_min / n_records) / 2
+        if self.score == "count" or self.n_min is None:  # the rate score has an n_min
+            return self.epsilon
+        return self.epsilon * (self.n_min / n_records) / 2
 
     def probabilities(self, errors: np.ndarray, n_records: int) -> np.ndarray:
         """The law of the choice, shape (K,). Permute-and-flip: time and memory grow like K^2."""
@@ -87,7 +89,7 @@ class Selector:
         It is computed from `exponent`, with which the draw is made. A given class may have less: see
         `evidence.erm.audit.enumerated_epsilon`.
         """
-        return _worst_epsilon(self, n_hypotheses, self.n_min)
+        return _worst_epsilon(self, n_hypotheses, self.n_min or 1)
 
     def effective_epsilon(self, n_hypotheses: int) -> float:
         """The privacy of all that leaves, for all neighbours: the choice is all, so it is `value_epsilon`."""
@@ -98,7 +100,7 @@ class Selector:
         errors = _checks.array("errors", errors, ndim=1, at_least=0, at_most=n_records)
         if errors.size == 0:
             raise ValueError("errors must have at least one hypothesis, got none")
-        if self.score == "rate" and n_records < self.n_min:
+        if self.score == "rate" and self.n_min is not None and n_records < self.n_min:
             raise ValueError(f"n_records must be >= n_min = {self.n_min} for the rate score, got {n_records}")
         return errors, max(self.exponent(n_records), 5e-324)
 
@@ -175,7 +177,7 @@ def exact_epsilon(
     return _worst_epsilon(selector, n_hypotheses, m)
 
 
-def _worst_epsilon(selector: Selector, n_hypotheses: int, m: int | None) -> float:
+def _worst_epsilon(selector: Selector, n_hypotheses: int, m: int) -> float:
     """`exact_epsilon` between m and m + 1 records, from the exponents that the selector draws with."""
     k = _checks.integer("n_hypotheses", n_hypotheses, at_least=1)
     if k == 1:

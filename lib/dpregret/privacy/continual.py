@@ -179,16 +179,17 @@ class HybridMechanism(_RunningSum):
         self._logarithmic = LogarithmicMechanism(epsilon=self.epsilon / 2)
         self._binary: BinaryMechanism | None = None
 
-    def _block(self, k: int) -> BinaryMechanism | None:
-        """The binary mechanism of the items between ``2^k`` and ``2^(k+1)``."""
-        return BinaryMechanism(epsilon=self.epsilon / 2, horizon=2**k - 1) if k else None
+    def _block(self, k: int) -> BinaryMechanism:
+        """The binary mechanism of the items between ``2^k`` and ``2^(k+1)``, k >= 1."""
+        return BinaryMechanism(epsilon=self.epsilon / 2, horizon=2**k - 1)
 
     def _insert(self, value: float, rng: np.random.Generator) -> None:
         self._logarithmic.add(value, rng)  # draws at the powers of two only
-        if self.n & (self.n - 1) == 0:
-            self._binary = self._block(self.n.bit_length() - 1)
-        else:
+        if self.n & (self.n - 1):
+            assert self._binary is not None  # made at the last power of two
             self._binary.add(value, rng)
+        else:
+            self._binary = self._block(self.n.bit_length() - 1) if self.n > 1 else None
 
     def release(self) -> float:
         return self._logarithmic.release() + (self._binary.release() if self._binary else 0.0)

@@ -52,7 +52,7 @@ class Wishart:
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> np.ndarray:
         """Noise matrices, of mean zero, shape ``size + (d, d)``."""
-        shape = () if size is None else (size,) if np.ndim(size) == 0 else tuple(size)
+        shape = () if size is None else tuple(np.atleast_1d(size))
         d = self.dimension
         variance = 1.5 / self.alpha
         normal = rng.normal(0.0, math.sqrt(variance), (*shape, d, d + 1))

@@ -77,7 +77,7 @@ def run_grid(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
 
-    results: dict[tuple, xr.Dataset | None] = {}
+    results: dict[tuple, Any] = {}
     missing = []
     for labels in itertools.product(*levels.values()):
         cell = {dim: levels[dim][label] for dim, label in zip(levels, labels, strict=True)}
@@ -166,7 +166,9 @@ def _combine(results: Mapping[tuple, xr.Dataset], levels: Mapping[str, dict], ax
         raise ValueError(f"axes must not have a name of the results, got {clash}")
     if any(set(result.data_vars) != set(first.data_vars) for result in results.values()):
         raise ValueError("function must return the same variables in every cell")
-    options = dict(data_vars="all", coords="different", compat="equals", join="exact", combine_attrs="drop_conflicts")
-    combined = xr.combine_nested(nest(()), concat_dim=dims, **options).transpose(*dims, ...)
+    combined = xr.combine_nested(
+        nest(()), concat_dim=dims, data_vars="all", coords="different", compat="equals", join="exact",
+        combine_attrs="drop_conflicts",
+    ).transpose(*dims, ...)  # fmt: skip
     labelled = {dim: isinstance(axes[dim], Mapping) for dim in dims}
     return combined.assign_coords({dim: list(levels[dim] if labelled[dim] else levels[dim].values()) for dim in dims})
