@@ -12,6 +12,7 @@ from dpregret.contextual import (
     LPLR,
     Batch,
     CorrectedLPLR,
+    Estimate,
     InputPerturbation,
     LeastSquares,
     PerturbedStatistics,
@@ -347,6 +348,22 @@ def test_failure_probability_counts_actions_and_fitted_epochs(n_actions):
     assert result.failure_probability == 1.0
     result = run(problem, horizon=600, oracle=LeastSquares(), alpha=1.0, seed=0, n_0=10)
     assert result.failure_probability == near(n_actions * 4 / 600**2)
+
+
+def test_a_band_that_fails_is_reported():
+    """Zero width around a value that is off by 1e-6; and around the truth."""
+
+    class Near:
+        def __init__(self, off):
+            self.off = off
+
+        def fit(self, batch, *, alpha, delta, rng):
+            values = batch.means + self.off
+            return Estimate(lambda features, actions: (values, np.zeros(len(features))), batch)
+
+    for off, covered in ((1e-6, False), (0.0, True)):
+        result = run(two_direction_problem(0.5), horizon=100, oracle=Near(off), alpha=1.0, seed=0, n_0=10)
+        assert result.covered is covered and result.epochs["covered"][0] == covered
 
 
 @pytest.mark.parametrize(("ridge", "delta"), [(1.0, None), (0.5, 0.1), (4.0, 0.01)])
