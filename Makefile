@@ -16,7 +16,7 @@ PY := .venv/bin/python
 STAMP := .venv/installed
 EXECUTE := $(PY) -m tools.execute $(if $(NOTEBOOK),$(foreach n,$(NOTEBOOK),--notebook $(n)))
 SPHINX := .venv/bin/jupyter-book build -W -n --keep-going --quiet
-PYTEST := $(PY) -m pytest -q -n 2 --dist loadfile
+PYTEST := $(PY) -m pytest -q -n 2 --dist loadfile --hypothesis-seed=0
 
 export PYTHONUTF8 := 1
 .PHONY: help book test lint notebooks mutants portable bench lock clean distclean

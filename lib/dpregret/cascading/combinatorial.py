@@ -74,7 +74,8 @@ class CascadeReward:
         return 1.0 - unclicked
 
     def smoothness(self, width: float, list_length: int) -> float:
-        return 1.0 - (1.0 - _checks.real("width", width, at_least=0.0, at_most=1.0)) ** list_length
+        width = _checks.real("width", width, at_least=0.0, at_most=1.0)
+        return -math.expm1(list_length * math.log1p(-width)) if width < 1 else 1.0
 
     def inverse_smoothness(self, gap: float, list_length: int) -> float:
         return -math.expm1(math.log1p(-_checks.real("gap", gap, at_least=0.0, below=1.0)) / list_length)

@@ -197,14 +197,14 @@ def nested_problem(
 
 
 def mixture_problem(
-    scales: Sequence[float], family: str = "null", parameter: Sequence[float] | None = None
+    scales: Sequence[float] | np.ndarray, family: str = "null", parameter: Sequence[float] | None = None
 ) -> ContextualProblem:
     """An equal mixture of two-direction problems of several scales r, with one parameter."""
-    r = _checks.array("scales", scales, ndim=1, at_least=1e-300, at_most=1.0)
-    if len(r) == 0:
+    scales = _checks.array("scales", scales, ndim=1, at_least=1e-300, at_most=1.0)
+    if len(scales) == 0:
         raise ValueError("scales must name at least one scale, got none")
     _checks.choice("family", family, FAMILIES)
-    cosines = np.sqrt((1 - r) * (1 + r))
-    vectors = np.stack([np.tile(cosines, 2), np.concatenate([r, -r])], axis=1)
-    law = np.full(2 * len(r), 0.5 / len(r))
+    cosines = np.sqrt((1 - scales) * (1 + scales))
+    vectors = np.stack([np.tile(cosines, 2), np.concatenate([scales, -scales])], axis=1)
+    law = np.full(2 * len(scales), 0.5 / len(scales))
     return against_baseline(vectors, law, _default(parameter, 2, family), family)

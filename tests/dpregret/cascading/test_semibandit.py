@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -55,9 +56,10 @@ def test_rewards_are_monotone_and_smooth(pairs, reward):
 @given(st.floats(0, 0.99), st.integers(1, 8), st.sampled_from(list(REWARDS)))
 def test_smoothness_is_attained_and_inverted(width, length, reward):
     reward = REWARDS[reward]
-    assert reward(np.full(length, width)) - reward(np.zeros(length)) == pytest.approx(
-        reward.smoothness(width, length), rel=1e-9, abs=0
-    )
+    most = length * Fraction(width) if reward == REWARDS["linear"] else 1 - (1 - Fraction(width)) ** length
+    assert reward.smoothness(width, length) == pytest.approx(float(most), rel=1e-13, abs=0)
+    # a reward is formed from 1 - mean, so it has the absolute accuracy of numbers near 1
+    assert reward(np.full(length, width)) - reward(np.zeros(length)) == pytest.approx(float(most), rel=0, abs=2e-15)
     back = reward.inverse_smoothness(min(reward.smoothness(width, length), 1 - 1e-9), length)
     if reward.smoothness(width, length) < 1 - 1e-6:
         assert back == pytest.approx(width, rel=1e-6, abs=1e-9)

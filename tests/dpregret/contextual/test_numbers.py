@@ -24,6 +24,7 @@ from dpregret.contextual import (
     two_direction_problem,
 )
 from dpregret.contextual import batch as batches
+from dpregret.contextual.baselines import spectral_estimate
 from dpregret.contextual.estimate import Estimate, safe_band
 from dpregret.contextual.lplr import theory_kappas
 from dpregret.contextual.moments import hoeffding_width, laplace_width, spent
@@ -198,6 +199,26 @@ def test_instances_by_hand():
     assert mixed.context_probabilities.tolist() == [0.25] * 4
 
 
+@pytest.mark.parametrize("family", ["null", "shared"])
+@pytest.mark.parametrize("scales", [[0.6], [1.0, 0.3, 0.05], [0.2, 0.2, 0.9, 1e-3]])
+def test_a_mixture_has_the_law_of_its_two_direction_problems(family, scales):
+    """A scale drawn uniformly, then a context of its problem: the law of both arms, norms and second moments."""
+    parts = [two_direction_problem(r, family) for r in scales]
+    expected, found = {}, {}
+    for law, problems in ((expected, parts), (found, [mixture_problem(scales, family)])):
+        for problem in problems:
+            for arms, p in zip(problem.features, problem.context_probabilities, strict=True):
+                key = tuple(np.round(arms, 12).ravel() + 0.0)
+                law[key] = law.get(key, 0.0) + p / len(problems)
+    assert found == {key: exactly(p, 1e-14) for key, p in expected.items()}
+    mixed, squares = mixture_problem(scales, family), np.mean(np.square(scales))
+    assert mixed.parameter.tolist() == parts[0].parameter.tolist()
+    phi, law = mixed.features[:, 1], mixed.context_probabilities
+    np.testing.assert_allclose(np.hypot(*phi.T), 1, rtol=0, atol=1e-15)
+    np.testing.assert_allclose((law[:, None] * phi).T @ phi, np.diag([1 - squares, squares]), rtol=0, atol=1e-15)
+    assert mixed.uniform_regret == exactly(np.mean([part.uniform_regret for part in parts]), 1e-14)
+
+
 # the partition
 
 
@@ -254,6 +275,37 @@ def test_safe_band_and_estimates():
         0,
     ]
     assert spent((2.0, 3.0), (4.0, 0.5)) == 6.5 and spent((2.0, 3.0), (4.0, 0.0)) == math.inf
+
+
+def test_a_safe_band_contains_all_that_its_band_and_the_range_allow():
+    """Never wider; from any value, the clipped one is the nearest of [-1, 1]; no width below 1 is changed."""
+    values, widths = (x.ravel() for x in np.meshgrid(np.linspace(-3, 3, 49), np.linspace(0, 2, 33)))
+    value, width = safe_band(values, widths, np.ones((len(values), 1)))
+    for v, w, new_v, new_w in zip(values, widths, value, width, strict=True):
+        nearest = sorted((-1.0, v, 1.0))[1]
+        assert (new_v, new_w) == ((nearest, w) if w < 1 else (0.0, 1.0))
+        low, high = max(v - w, -1.0), min(v + w, 1.0)  # what both bounds leave, if anything
+        assert low > high or (new_v - new_w <= low and high <= new_v + new_w)
+
+
+def test_a_spectral_estimate_leaves_out_directions_within_their_error():
+    """Eigenvalues -.1 and .25 with errors .05 and .3, at the price |u'phi|; .5 with error .1; and 0 with any."""
+    u = np.linalg.qr(np.random.default_rng(7).normal(size=(3, 3)))[0]
+    L, l = (u * [-0.1, 0.25, 0.5]) @ u.T, u @ [0.2, 0.15, -0.3]
+    rows = Batch(np.eye(3), [0, 0, 0], [0.5, 0.25, 0.25], [0.0] * 3, 10)
+    estimate = spectral_estimate(rows, l[None], L[None], lambda s, u: np.array([[0.05, 0.3, 0.1]]))
+    for along, value, width in (
+        ([0.0, 0.0, 0.5], -0.3, 0.1),
+        ([0.1, -0.2, -0.5], 0.3, 0.4),
+        ([0.3, 0.4, 0.0], 0.0, 0.5),  # the norm, below .3 + .4
+        ([-0.4, 0.4, 0.1], -0.06, math.sqrt(0.33) + 0.06),  # the norm and the value, below .82
+    ):
+        found = estimate.band(np.array([u @ along]))
+        assert found[0][0] == pytest.approx(value, rel=0, abs=1e-12)
+        assert found[1][0] == pytest.approx(width, rel=0, abs=1e-12)
+    estimate = spectral_estimate(rows, l[None], np.diag([0.0, 0.0, 0.5])[None], lambda s, u: np.full((1, 3), 0.1))
+    assert estimate.values[:2].tolist() == [0.0, 0.0] and estimate.widths[:2].tolist() == [1.0, 1.0]
+    assert estimate.values[2] == exactly(l[2] / 0.5) and estimate.widths[2] == exactly(0.2)
 
 
 ONE = np.array([[1.0]])
@@ -406,6 +458,63 @@ def test_moments_of_many_perturbed_inputs():
     assert (second[:, 0, 1] == second[:, 1, 0]).all()
     # z times noise on phi, and y times noise: n (4 b^4 + 2 b^2)
     assert cross[:, 0].var() == pytest.approx(n * (4 * b**4 + 2 * b**2), rel=0.15, abs=0)
+
+
+def central_moments_of_products():
+    """Of u v and of u^2, b = 1, from E u^k = k! for even k: both variances, and the third moment of u^2."""
+    m = {k: math.factorial(k) for k in (2, 4, 6, 8)}
+    square = [m[4] - m[2] ** 2, m[6] - 3 * m[4] * m[2] + 2 * m[2] ** 3]
+    fourth = m[8] - 4 * m[6] * m[2] + 6 * m[4] * m[2] ** 2 - 3 * m[2] ** 4
+    return {"product": m[2] ** 2, "product, fourth": m[4] ** 2, "square": square[0], "third": square[1],
+            "square, fourth": fourth}  # fmt: skip
+
+
+def test_normal_sums_of_products_have_the_moments_of_laplace_products(monkeypatch):
+    """Above 4095 users: the sums as functions of the normal variables, given as -1, 0, 1; no other noise is left."""
+    n, b = 5000, 1.5
+
+    class Rows(Batch):
+        def counts(self, rng, users, groups=1):
+            return users * np.array([[[0.5, 0.5]]])
+
+    class Given:
+        def __init__(self, value):
+            self.value = value
+
+        def standard_normal(self, shape):
+            return np.full(shape, self.value)
+
+    def no_noise(rng, users, scale, size=None):
+        return np.zeros(np.shape(users) if size is None else size)
+
+    monkeypatch.setattr(batches.sums, "laplace_sum", no_noise)
+    rows = Rows(np.zeros((1, 2)), [0], [1.0], [0.0], n)
+    (below, cross), (zero, none), (above, _) = (rows.input_sums(Given(x), n, b) for x in (-1.0, 0.0, 1.0))
+    moments = central_moments_of_products()
+    assert moments["product"] == 4 and moments["square"] == 20 and moments["third"] == 592
+    assert not none.any() and zero[0, 0, 1] == zero[0, 1, 0] == 0
+    assert (cross**2).tolist() == [[exactly(4 * n * b**4)] * 2]
+    assert below[0, 0, 1] == below[0, 1, 0] == -above[0, 0, 1] and above[0, 0, 1] ** 2 == exactly(4 * n * b**4)
+    for i in (0, 1):  # a x + c (x^2 - 1): variance a^2 + 2 c^2, third moment 6 a^2 c + 8 c^3
+        a, c = (above[0, i, i] - below[0, i, i]) / 2, -zero[0, i, i]
+        assert a**2 == exactly(20 * n * b**4)
+        assert 6 * a**2 * c == exactly(592 * n * b**6)
+        assert above[0, i, i] + below[0, i, i] == pytest.approx(0.0, rel=0, abs=1e-9 * a)
+
+
+@pytest.mark.parametrize("users", [64, 4096])
+def test_sums_of_products_have_their_variances_one_by_one_and_at_once(users):
+    """4000 runs: variances within 5 standard errors, from the fourth moments; a false alarm in 1e5 at most."""
+    replicates, b, moments = 4000, 1.5, central_moments_of_products()
+    label = np.arange(replicates)
+    zero = Batch(np.zeros((replicates, 2)), label, np.ones(replicates), np.zeros(replicates), users, instances=label)
+    second, _ = zero.input_sums(np.random.default_rng(11), users, b)
+    for sums, name in ((second[:, 0, 0], "square"), (second[:, 1, 1], "square"), (second[:, 0, 1], "product")):
+        variance = moments[name]
+        excess = (moments[name + ", fourth"] / variance**2 - 3) / users
+        error = 5 * math.sqrt((2 + excess) / replicates)
+        assert error < 0.15 and sums.var() == pytest.approx(users * variance * b**4, rel=error, abs=0)
+        assert abs(sums.mean()) < 5 * math.sqrt(users * variance / replicates) * b**2
 
 
 def test_default_radius_of_lin_ucb_is_for_delta_one_over_t():

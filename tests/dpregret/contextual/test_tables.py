@@ -12,6 +12,7 @@ from dpregret.contextual import (
     LPLR,
     Batch,
     CorrectedLPLR,
+    Estimate,
     InputPerturbation,
     LeastSquares,
     PerturbedStatistics,
@@ -31,7 +32,7 @@ from dpregret.contextual.moments import (
     sensitivities,
     spent,
 )
-from dpregret.contextual.partition import Grid
+from dpregret.contextual.partition import Grid, Walk
 from dpregret.simulation.seeds import generator
 from evidence.contextual import bounds
 from evidence.contextual import lower_bounds as lb
@@ -229,6 +230,35 @@ def test_the_carried_error_is_estimated_and_its_width_added(mechanism):
     assert found[0] == near(mean + float(width))
 
 
+@pytest.mark.parametrize("mechanism", ["randomized_response", "laplace"])
+def test_a_bin_is_active_from_where_its_moment_reaches_its_band(mechanism):
+    """L = .64 and one coordinate: active from the number of users at which the width of L is .64, by hand.
+
+    There the best band is still that of stopping, the norm.
+    """
+    log, s = mp.log(2 * (2 * 2) / mp.mpf(DELTA)), mp.mpf("0.64")
+    if mechanism == "laplace":  # sqrt(log/n) is the positive root of b x^2 + (2 b + 1/sqrt 2) x - s
+        log += mp.log(2)
+        b = 4 / mp.mpf(ALPHA)
+        half = b + 1 / mp.sqrt(8)
+        least = log / ((mp.sqrt(half**2 + b * s) - half) / b) ** 2
+    else:
+        least = 2 * (2 * log / (mp.tanh(mp.mpf(ALPHA) / 2) * s) ** 2)
+    for factor, active in ((1.001, True), (0.999, False)):
+        batch = one_direction(2 * int(least * factor / 2), 10**8)
+        estimate = CorrectedLPLR(mechanism, beta=0.25).fit(batch, alpha=ALPHA, delta=DELTA, rng=None)
+        assert estimate.details[0].active.tolist() == [active]
+        assert (estimate.values[0], estimate.widths[0]) == (0.0, near(0.8))
+
+
+@pytest.mark.parametrize("mechanism", ["randomized_response", "laplace"])
+def test_a_bin_without_a_sum_is_inactive_even_if_its_band_is_rounded_to_zero(mechanism):
+    batch = Noiseless([[1.0], [0.005]], [0, 0], [1.0, 0.0], [0.4, 0.002], 10**6, horizon=1e8)
+    estimate = CorrectedLPLR(mechanism, 1e-200, beta=0.25).fit(batch, alpha=ALPHA, delta=DELTA, rng=None)
+    assert estimate.details[0].active.tolist() == [True, False]
+    assert estimate.values.tolist() == [near(0.4), 0.0] and estimate.widths[1] == near(0.005)
+
+
 def printed_run(corrections, users=4 * 10**18, horizon=10**8, beta=0.25, scale=(1.0,) * 4, mean=0.4):
     """The printed oracle on one direction: n = users/2 in each pass."""
     oracle = LPLR(corrections, kappa_scale=scale, beta=beta)
@@ -273,6 +303,22 @@ def test_as_printed_the_frequency_has_the_wrong_root():
     assert layer.offset[0] == near(printed_constants()[3] * 10**4 * 16 / mp.mpf(n))
     # lambda / psi and Lambda / psi n both lose sqrt n: the coefficient is as before
     assert layer.coefficient[0] == near(0.5)
+
+
+@pytest.mark.parametrize(
+    ("corrections", "clipped"),
+    [("none", False), ({"E4"}, True), ("all", True), ({"E6", "E7", "E8", "E9", "E10", "E11"}, False)],
+)
+def test_the_residual_reward_subtracts_the_clipped_prediction_under_e4_alone(corrections, clipped):
+    """Predictions 1.5, -3 and .25: what is left of the reward, summed by hand."""
+    features, n = np.array([[1.0], [0.5], [0.75]]), 10**6
+    batch = Noiseless(features, [0, 0, 0], [0.5, 0.375, 0.125], [0.25, -0.5, 0.125], n, horizon=1e8)
+    walk = Walk(features, batch.actions, Grid(100.0, 2))
+    walk.enter(np.array([0]))
+    walk.prediction = np.array([1.5, -3.0, 0.25])
+    _, found, _ = LPLR(corrections)._update(batch, None, n, walk, np.ones(1), ALPHA)
+    left = (0.25 - 1, -0.5 + 1, -0.125) if clipped else (0.25 - 1.5, -0.5 + 3, -0.125)
+    assert found[0, 0] == near(n * (0.5 * left[0] + 0.375 * 0.5 * left[1] + 0.125 * 0.75 * left[2]))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -347,6 +393,22 @@ def test_failure_probability_counts_actions_and_fitted_epochs(n_actions):
     assert result.failure_probability == 1.0
     result = run(problem, horizon=600, oracle=LeastSquares(), alpha=1.0, seed=0, n_0=10)
     assert result.failure_probability == near(n_actions * 4 / 600**2)
+
+
+def test_a_band_that_fails_is_reported():
+    """Zero width around a value that is off by 1e-6; and around the truth."""
+
+    class Near:
+        def __init__(self, off):
+            self.off = off
+
+        def fit(self, batch, *, alpha, delta, rng):
+            values = batch.means + self.off
+            return Estimate(lambda features, actions: (values, np.zeros(len(features))), batch)
+
+    for off, covered in ((1e-6, False), (0.0, True)):
+        result = run(two_direction_problem(0.5), horizon=100, oracle=Near(off), alpha=1.0, seed=0, n_0=10)
+        assert result.covered is covered and result.epochs["covered"][0] == covered
 
 
 @pytest.mark.parametrize(("ridge", "delta"), [(1.0, None), (0.5, 0.1), (4.0, 0.01)])
