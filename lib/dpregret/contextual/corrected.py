@@ -227,16 +227,20 @@ def laplace_scales(dimension: int, bound, alpha: float) -> tuple[np.ndarray, flo
     return 4 * math.sqrt(dimension) * np.asarray(bound) / alpha, 2 * (dimension + 1) / alpha
 
 
+def groups_and_tests(dimension: int, M: int) -> tuple[int, int]:
+    """G, the groups that report one coordinate each, and N, the (layer, bin, coordinate)s of the union bound."""
+    d = dimension
+    parts = [(d - h) + (d - h) * (d - h + 1) // 2 for h in range(d)]  # coordinates of l and L in layer h + 1
+    return sum(parts) + d - 1, sum(M ** (h + 1) * (size + (h > 0)) for h, size in enumerate(parts))
+
+
 class _Sampler:
     """Common part of the two mechanisms: how users are shared out, and the logarithm of the union bound."""
 
     def __init__(self, oracle: CorrectedLPLR, batch: Batch, grid: Grid, alpha: float, delta: float, rng) -> None:
         self.oracle, self.batch, self.alpha, self.scale, self.rng = oracle, batch, alpha, oracle.width_scale, rng
-        d = batch.dimension
-        parts = [(d - h) + (d - h) * (d - h + 1) // 2 for h in range(d)]  # coordinates of l and L in layer h + 1
-        tests = sum(grid.M ** (h + 1) * (size + (h > 0)) for h, size in enumerate(parts))
+        self.groups, tests = groups_and_tests(batch.dimension, grid.M)
         self.log = math.log(2 * tests / delta)
-        self.groups = sum(parts) + d - 1
 
 
 class _RandomizedResponse(_Sampler):

@@ -20,7 +20,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dpregret import _checks
+from dpregret.contextual.corrected import CorrectedLPLR, groups_and_tests
 from dpregret.contextual.lplr import Kappas, theory_kappas
+from dpregret.contextual.partition import Grid
 
 VERSIONS = ("printed", "corrected")
 _GROWTH = {"printed": 2.54, "corrected": 3.15}  # factor of the recursion over layers; both true (E23)
@@ -175,16 +177,27 @@ def regret_bound(
     horizon = float(lengths.sum())
     beta = 1 / math.log(horizon) if beta is None else beta
     delta = horizon**-2 if delta is None else delta
-    gamma, M = horizon**beta, math.ceil(1 / (2 * beta) - 1e-12)
+    grid = Grid.of(horizon, beta)
     constants = kappas(dimension, alpha=alpha, beta=beta, delta=delta, version=version)
-    numerator = layer_numerator(dimension, gamma=gamma, constants=constants, version=version)
-    errors = [
-        min(
-            1.0, lemma_4_6(dimension, M=M, n=users / (2 * dimension), numerator=numerator, version=version, tight=tight)
-        )
-        for users in lengths
-    ]
+    numerator = layer_numerator(dimension, gamma=grid.gamma, constants=constants, version=version)
+    arguments = dict(M=grid.M, numerator=numerator, version=version, tight=tight)
+    errors = [min(1.0, lemma_4_6(dimension, n=users / (2 * dimension), **arguments)) for users in lengths]
     return theorem_3_2(lengths, errors, n_actions, version=version)
+
+
+def corrected_lplr_bound(horizon: int, dimension: int, n_actions: int, *, alpha: float, n_0: int) -> float:
+    r"""The book's bound on the regret of Algorithm 1 with the bits of `CorrectedLPLR`, gamma = e and delta = 1/T^2.
+
+    ``2 n_1 + 2 A^2 (1 + 6 H) sqrt(T) + 2 A``, n_1 = 2 n_0, and at most 2 T, what any play costs. H is the constant of
+    the mean width, ``E Delta <= T^-1/2 + H / sqrt(n)``.
+    """
+    d, A = dimension, n_actions
+    M = Grid.of(horizon).M
+    groups, tests = groups_and_tests(d, M)
+    root = math.sqrt(4 * groups * (math.log(2 * tests) + 2 * math.log(horizon)))
+    H = 12 * math.e**2 * d**2 / CorrectedLPLR().bias(alpha) * root
+    H *= sum(M**h * (1 + 2 * math.e**2 * d) ** (d - h) for h in range(1, d + 1))
+    return min(4 * n_0 + 2 * A**2 * (1 + 6 * H) * math.sqrt(horizon) + 2 * A, 2.0 * horizon)
 
 
 class Horizons(NamedTuple):
