@@ -43,6 +43,7 @@ book: $(STAMP)
 lint: $(STAMP)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check lib tests tools benchmarks conftest.py
+	$(PY) -m mypy --no-error-summary
 
 # nbval first: it re-executes the notebooks, and the figures they publish are what tests/notebooks/test_figures.py compares.
 test: $(STAMP) lint
