@@ -97,17 +97,16 @@ def subclasses(notebook) -> list[str]:
 
 
 def hidden(notebook) -> list[str]:
-    """Cells that the book hides; only imports and glued numbers may be."""
-    tags = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+    """Cells that the book folds away; only imports may be, and numbers for the prose (`report.glue`)."""
+    folded = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+    sources = [cell.source for cell in code_cells(notebook) if folded & set(cell.metadata.get("tags", []))]
+    shows = re.compile(r"\b(verdict|judge\w*|draw\w*|publish|print|display|show|table|simulate|run_grid)\(")
+    imports = re.compile(r"(from|import) |report\.style\(|[ )#]|$")
     return [
-        cell.source
-        for cell in code_cells(notebook)
-        if tags & set(cell.metadata.get("tags", []))
-        and any(
-            not re.match(r"(from|import) |report\.(style|glue)\(|#|$", line)
-            for line in cell.source.splitlines()
-            if line[:1].strip(" )")
-        )
+        source
+        for source in sources
+        if not all(imports.match(line) for line in source.splitlines())
+        and ("report.glue(" not in source or shows.search(source))
     ]
 
 

@@ -1,4 +1,4 @@
-r"""Excess risk and sample sizes of private empirical risk minimisation over K hypotheses; packing lower bounds.
+r"""Excess risk and sample sizes of private empirical risk minimisation over K hypotheses.
 
 The text's theorem: with probability at least ``1 - beta`` the excess risk is at most ``2 a + t``, where
 
@@ -10,10 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-
-import numpy as np
-from scipy.special import expit
-from scipy.stats import binom
 
 from dpregret import _checks
 
@@ -88,39 +84,6 @@ def rule_constant() -> float:
     ``2 sqrt(3/(2c)) + 4/c = 1`` is a quadratic in ``1/sqrt(c)``: ``c = (sqrt(3/2) + sqrt(11/2))^2 = 12.74...``.
     """
     return (math.sqrt(1.5) + math.sqrt(5.5)) ** 2
-
-
-def packing_failure(*, n_hypotheses: int, n: int, q: float, epsilon: float) -> float:
-    """``E[(K - 1) / (K - 1 + e^{eps N})]``, N ~ Bin(n, q): the least failure probability on the packing instance.
-
-    Distribution i emits ``(x_i, 1)`` with probability q, else a record on which all hypotheses ``1{x = x_j}`` agree; to
-    fail is to have excess risk q. For replace-one neighbours the bound holds at ``epsilon`` for every epsilon-private
-    learner whose output is one of the K hypotheses; for add/remove neighbours at ``2 epsilon``, since a replacement is
-    two steps. The mechanism of the text itself attains the expression at ``epsilon / 2`` (public n), the count score
-    at ``epsilon``.
-    """
-    k, n = _checks.integer("n_hypotheses", n_hypotheses, at_least=1), _checks.integer("n", n, at_least=0)
-    q, epsilon = _checks.real("q", q, at_least=0.0, at_most=1.0), _checks.epsilon(epsilon)
-    if k == 1:
-        return 0.0
-    informative = np.arange(n + 1)
-    return float(binom.pmf(informative, n, q) @ expit(math.log(k - 1) - epsilon * informative))
-
-
-def packing_sample_size(*, n_hypotheses: int, alpha: float, beta: float, epsilon: float) -> int:
-    """The smallest n with ``packing_failure <= beta`` at q = alpha: fewer records cannot give excess below alpha."""
-    alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
-    beta = _checks.delta(beta, "beta")
-    failure = partial(packing_failure, n_hypotheses=n_hypotheses, q=alpha, epsilon=epsilon)
-    return smallest(lambda n: failure(n=n) <= beta)
-
-
-def packing_closed_form(*, n_hypotheses: int, q: float, beta: float, epsilon: float) -> float:
-    """``(1 - beta) / (eps q) ln((K - 1)(1 - beta) / beta)``, at most `packing_sample_size`; 0 if negative."""
-    k, q = _checks.integer("n_hypotheses", n_hypotheses, at_least=1), _checks.real("q", q, above=0.0, at_most=1.0)
-    beta, epsilon = _checks.delta(beta, "beta"), _checks.epsilon(epsilon)
-    odds = (k - 1) * (1 - beta) / beta
-    return max(0.0, (1 - beta) / (epsilon * q) * math.log(odds)) if odds > 0 else 0.0
 
 
 def smallest(enough: Callable[[int], bool]) -> int:

@@ -26,6 +26,7 @@ from dpregret.erm import (
 )
 from dpregret.privacy.audit import exact_epsilon as epsilon_of
 from dpregret.simulation import generator
+from evidence.erm import lower_bounds
 
 CASE = {"n_hypotheses": 100, "alpha": 0.1, "beta": 0.1, "epsilon": 0.1}
 
@@ -158,12 +159,12 @@ def test_the_printed_rule_gives_two_thirds(k, alpha, beta, epsilon):
 
 def test_packing():
     sizes = [
-        bounds.packing_sample_size(n_hypotheses=100, alpha=0.1, beta=0.1, epsilon=factor * 0.1)
+        lower_bounds.packing_sample_size(n_hypotheses=100, alpha=0.1, beta=0.1, epsilon=factor * 0.1)
         for factor in (2, 1, 0.5)
     ]
     assert sizes == [363, 703, 1383]  # add/remove, replace-one, the mechanism itself
     for epsilon, size in zip((0.2, 0.1, 0.05), sizes, strict=True):
-        assert bounds.packing_closed_form(n_hypotheses=100, q=0.1, beta=0.1, epsilon=epsilon) <= size
+        assert lower_bounds.packing_closed_form(n_hypotheses=100, q=0.1, beta=0.1, epsilon=epsilon) <= size
     # the mechanism on the instance: N of n records inform, the right hypothesis has no error, the others N
     n, q, epsilon, k = 25, 0.3, 0.8, 5
     failure = sum(
@@ -171,11 +172,11 @@ def test_packing():
         * (1 - selection_probabilities([0] + [N] * (k - 1), n_records=n, n_min=n, epsilon=epsilon)[0])
         for N in range(n + 1)
     )
-    assert bounds.packing_failure(n_hypotheses=k, n=n, q=q, epsilon=epsilon / 2) == pytest.approx(
+    assert lower_bounds.packing_failure(n_hypotheses=k, n=n, q=q, epsilon=epsilon / 2) == pytest.approx(
         failure, rel=1e-12, abs=0
     )
-    assert bounds.packing_failure(n_hypotheses=k, n=n, q=q, epsilon=2 * epsilon) < failure
-    assert bounds.packing_failure(n_hypotheses=1, n=n, q=q, epsilon=1) == 0.0
+    assert lower_bounds.packing_failure(n_hypotheses=k, n=n, q=q, epsilon=2 * epsilon) < failure
+    assert lower_bounds.packing_failure(n_hypotheses=1, n=n, q=q, epsilon=1) == 0.0
 
 
 def test_smallest():
@@ -253,8 +254,8 @@ OPTIONS = {"n_records": 5, "n_min": 5, "epsilon": 1.0}
         (lambda: excess_risk_bound(n_hypotheses=2, n=0, epsilon=1, beta=0.1), "n must be .* got 0"),
         (lambda: sample_size(**CASE | {"alpha": 0}), "alpha must be .* got 0"),
         (lambda: sample_size(**CASE, rule="mine"), "rule must be .* got 'mine'"),
-        (lambda: bounds.packing_sample_size(**CASE | {"beta": 1}), "beta must be .* got 1"),
-        (lambda: bounds.packing_sample_size(**CASE | {"alpha": 2}), "alpha must be .* <= 1, got 2"),
+        (lambda: lower_bounds.packing_sample_size(**CASE | {"beta": 1}), "beta must be .* got 1"),
+        (lambda: lower_bounds.packing_sample_size(**CASE | {"alpha": 2}), "alpha must be .* <= 1, got 2"),
         (lambda: Functions([]), r"functions must hold at least one function"),
         (
             lambda: Functions([lambda X: X[:, 0]]).predictions(np.full((2, 1), 0.5)),

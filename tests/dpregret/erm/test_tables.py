@@ -22,6 +22,7 @@ from dpregret.erm import (
     sample_size,
     selection_probabilities,
 )
+from evidence.erm import lower_bounds
 
 
 @pytest.fixture(autouse=True)
@@ -157,19 +158,19 @@ def test_packing(k, n, q, epsilon):
     expected = mp.fsum(
         mp.binomial(n, i) * p**i * (1 - p) ** (n - i) * (k - 1) / (k - 1 + mp.exp(e * i)) for i in range(n + 1)
     )
-    close(bounds.packing_failure(n_hypotheses=k, n=n, q=q, epsilon=epsilon), expected, 1e-12)
+    close(lower_bounds.packing_failure(n_hypotheses=k, n=n, q=q, epsilon=epsilon), expected, 1e-12)
     for beta in (0.01, 0.3):
         odds = (k - 1) * (1 - mp.mpf(beta)) / mp.mpf(beta)
         closed = max(mp.mpf(0), (1 - mp.mpf(beta)) / (e * p) * mp.log(odds))
-        close(bounds.packing_closed_form(n_hypotheses=k, q=q, beta=beta, epsilon=epsilon), closed)
-    assert bounds.packing_closed_form(n_hypotheses=2, q=q, beta=0.6, epsilon=epsilon) == 0.0
+        close(lower_bounds.packing_closed_form(n_hypotheses=k, q=q, beta=beta, epsilon=epsilon), closed)
+    assert lower_bounds.packing_closed_form(n_hypotheses=2, q=q, beta=0.6, epsilon=epsilon) == 0.0
 
 
 def test_packing_sample_sizes_are_the_smallest():
     for k, alpha, beta, epsilon in ((100, 0.1, 0.1, 0.2), (3, 0.5, 0.2, 1.0), (2, 1.0, 0.05, 0.3)):
-        n = bounds.packing_sample_size(n_hypotheses=k, alpha=alpha, beta=beta, epsilon=epsilon)
+        n = lower_bounds.packing_sample_size(n_hypotheses=k, alpha=alpha, beta=beta, epsilon=epsilon)
         options = {"n_hypotheses": k, "q": alpha, "epsilon": epsilon}
-        assert bounds.packing_failure(n=n, **options) <= beta < bounds.packing_failure(n=n - 1, **options)
+        assert lower_bounds.packing_failure(n=n, **options) <= beta < lower_bounds.packing_failure(n=n - 1, **options)
 
 
 @pytest.mark.parametrize("rows", [1, 4096, 4097, 9000])
