@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, special
 
-from evidence.cascading import bounds, lemmas, lower_bounds
+from evidence.cascading import bounds, early_failure, lemmas, lower_bounds
 
 BLB = SimpleNamespace(means=np.r_[np.full(16, 0.05), np.full(4, 0.2)], list_length=4)
 UNEQUAL = SimpleNamespace(means=np.array([0.1, 0.9, 0.35, 0.7, 0.3, 0.6, 0.2]), list_length=3)
@@ -308,8 +308,8 @@ def test_forced_first_noise_hides_the_optimal_item(initial, means, length):
 
 
 def test_index_failure_by_exact_tails_further_out():
-    assert bounds._index_failure(True) == pytest.approx(0.00216, abs=1e-5)
-    assert bounds._index_failure(False) == pytest.approx(0.01084, abs=1e-5)
+    assert early_failure.index_failure(True) == pytest.approx(0.00216, abs=1e-5)
+    assert early_failure.index_failure(False) == pytest.approx(0.01084, abs=1e-5)
     for m in (11, 50, 200, 1000, 10_000):
         level = math.sqrt(24 * m * math.log(m))
         assert level >= lemmas.sub_gamma_radius(3 * math.log(m), n=m)
@@ -337,7 +337,7 @@ def test_printed_theorem_4_is_below_the_regret_from_some_horizon(initial, expect
 
 def test_early_failure_bound_by_hand_and_its_limits():
     problem = SimpleNamespace(means=np.array([0.6, 0.3]), list_length=1)
-    u, beta, log_t = bounds._index_failure(True), math.sqrt(1.5) + 2 * math.sqrt(24), math.log(1e12)
+    u, beta, log_t = early_failure.index_failure(True), math.sqrt(1.5) + 2 * math.sqrt(24), math.log(1e12)
     by_hand = 0.15 * math.exp(-(2 + beta * math.sqrt(2 * log_t)) / 2) * ((1 - u) * 1e12 - 1)
     got = bounds.early_failure_log_lower_bound(problem, log_horizon=log_t, epsilon=0.5)
     assert got == pytest.approx(math.log(by_hand), rel=1e-12, abs=0)

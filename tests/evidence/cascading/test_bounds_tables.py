@@ -9,7 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from evidence.cascading import bounds, lemmas, lower_bounds
+from evidence.cascading import bounds, early_failure, lemmas, lower_bounds
 from evidence.cascading.simultaneous import simultaneous_tail
 
 mp.mp.dps = 40
@@ -202,7 +202,7 @@ def test_bracket_in_fractions():
 def test_early_failure_in_numbers():
     problem = SimpleNamespace(means=np.array([0.5, 0.4, 0.2, 0.1]), list_length=2)
     for initial, samples, twice in (("raw", 2, 2), ("none", 1, 1)):
-        u = mp.mpf(bounds._index_failure(initial == "raw"))
+        u = mp.mpf(early_failure.index_failure(initial == "raw"))
         b, log_t, e = mp.mpf(2) / mp.mpf("0.5"), mp.mpf(200), mp.mpf("0.5")
         x = (samples + (ROOT + b * mp.sqrt(24)) * mp.sqrt(twice * log_t)) / b
         certain = (1 - u) ** 3 * (1 - mp.mpf("0.5"))
