@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import optimize, special
 
 from dpregret import _checks
 
@@ -56,3 +57,43 @@ def bracket_maximiser(list_length: int) -> np.ndarray:
     ratios = [bracket_supremum(i) / 2 for i in range(1, _checks.integer("list_length", list_length, at_least=1))]
     profile = np.cumprod([1.0, *ratios])
     return profile / profile[-1]
+
+
+def printed_program(gaps):
+    """Optimum of the linear program as the proof of Theorem 4 prints it, in the arithmetic of ``gaps`` (K,), falling.
+
+    That is the largest ``sum_k gaps_k m_k`` with ``m_k <= gaps_k^-2`` and ``m_1 + ... + m_K <= gaps_K^-2``: the counts
+    are filled in the order of the gaps. The solution that the proof states is `prefix_sum` of ``gaps**-2``.
+    """
+    left, value = gaps[-1] ** -2, 0
+    for gap in gaps:
+        count = min(gap**-2, left)
+        left, value = left - count, value + gap * count
+    return value
+
+
+def solved_program(gaps) -> float:
+    """`printed_program` by a solver of linear programs."""
+    gaps = _checks.array("gaps", gaps, ndim=1)
+    counts = gaps**-2
+    found = optimize.linprog(-gaps, A_ub=[np.ones_like(gaps)], b_ub=counts[-1:], bounds=[(0, c) for c in counts])
+    return -found.fun
+
+
+def numeric_supremum(list_length: int, rng: np.random.Generator) -> float:
+    """`bracket_supremum` by a maximiser over the ratios of successive gaps, from a random start."""
+    length = _checks.integer("list_length", list_length, at_least=1)
+    if length == 1:
+        return 1.0
+
+    def loss(free):  # with its gradient; r_k = Delta_k / Delta_{k-1}, value V_k = r_k V_{k-1} + 1 - r_k^2
+        r = special.expit(free)
+        value, gradient = 1.0, np.zeros(r.size)
+        for k, ratio in enumerate(r):
+            gradient *= ratio
+            gradient[k] = (value - 2 * ratio) * ratio * (1 - ratio)
+            value = ratio * value + 1 - ratio**2
+        return -value, -gradient
+
+    start = rng.normal(size=length - 1)
+    return -optimize.minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-9}).fun

@@ -26,6 +26,8 @@ from scipy import optimize, special, stats
 from dpregret import _checks
 
 LEMMA_6_1_CONSTANT = 16.7
+THEOREM_2_1_CONSTANT = 3 / (64 * math.sqrt(2))
+"""C_1 of the proof of Theorem 2.1: 3/16 of `paper_c` times e^alpha - 1."""
 LARGEST_M = math.sqrt(3) / 2
 """Largest m for which (1/2, m) has norm at most 1."""
 
@@ -67,6 +69,19 @@ def channel_divergence_lp(alpha: float, q: float) -> float:
     return float(-optimize.linprog(-gain, A_eq=rays.T, b_eq=np.ones(3), method="highs-ds").fun)
 
 
+def proof_divergence(alpha):
+    """What the proof of Theorem 2.1 has for kappa, ``min{4, e^(2 alpha)} (e^alpha - 1)^2``, a number or an array."""
+    return np.minimum(4, np.exp(2 * alpha)) * np.expm1(alpha) ** 2
+
+
+def rare_direction_bound(q, *, n: float, alpha: float):
+    """No protocol has a smaller worst error on the pair whose second direction has probability q, a number or an array.
+
+    ``(q/4)(1 - TV)`` with TV at most ``(q/2) sqrt(n kappa/(1 - q(1 - e^-alpha)))``; it says nothing where negative.
+    """
+    return q / 4 * (1 - q / 2 * np.sqrt(n * channel_divergence(alpha) / (1 + q * np.expm1(-alpha))))
+
+
 def mean_square_bound(*, n: float, alpha: float, version: str = "corrected") -> float:
     """A lower bound on the worst mean-square error of every sequentially interactive alpha-LDP estimator.
 
@@ -80,13 +95,11 @@ def mean_square_bound(*, n: float, alpha: float, version: str = "corrected") -> 
         return 3 / 16 * min(1.0, paper_c(alpha) / math.sqrt(n))
     if version == "corrected":
         return min(1.0, 1 / (math.sqrt(2 * n) * math.expm1(_alpha(alpha)))) / 8
-    kappa, loss = channel_divergence(alpha), -math.expm1(-alpha)
 
     def negative(log_q: float) -> float:
-        q = math.exp(log_q)
-        return -q / 4 * (1 - q / 2 * math.sqrt(n * kappa / (1 - q * loss)))
+        return -float(rare_direction_bound(math.exp(log_q), n=n, alpha=alpha))
 
-    start = -0.5 * math.log(n * kappa)
+    start = -0.5 * math.log(n * channel_divergence(alpha))
     found = optimize.minimize_scalar(
         negative, bounds=(min(start - 2, -2.0), 0.0), method="bounded", options={"xatol": 1e-9}
     )
@@ -214,7 +227,7 @@ def _excess(x: np.ndarray) -> np.ndarray:
 
 
 def theorem_2_2_pair(m: float, alpha: float, t: float = 0.5) -> LaplaceMixtures:
-    """theta_2 = 0 (P) against theta_2 = t (Q) with phi = (1/2, +-m): the pair of the proof, with its means mended."""
+    """theta_2 = 0 (P) against theta_2 = t (Q) with phi = (1/2, +-m): the proof's pair, its means corrected."""
     m = _checks.real("m", m, above=0.0, at_most=LARGEST_M)
     return LaplaceMixtures((m, 0.0), (m, m * _checks.real("t", t, above=0.0, at_most=LARGEST_M)), _alpha(alpha))
 

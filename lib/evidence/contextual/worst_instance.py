@@ -111,7 +111,7 @@ def many_scales_problem(n_scales: int, r: float) -> ContextualProblem:
     """Features ``(e^-j sqrt(1 - r^2), +-r)``, j < n_scales, equally likely, against zero; theta* = (0, 1), gap r.
 
     The bins of the first layer share nothing. For gamma = e and r below the smallest scale each holds one scale, but
-    for one that holds two: their norms are above e^-j.
+    for one that holds two: the norms are above e^-j.
     """
     first = np.exp(-np.arange(n_scales, dtype=float)) * math.sqrt(1 - r * r)
     vectors = np.stack([np.tile(first, 2), np.repeat([r, -r], n_scales)], axis=1)
