@@ -451,7 +451,11 @@ def main() -> int:
     except Wrong as error:
         print(error, file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # also where the caller ignores SIGINT, as a shell does in the background
+        signal.signal(number, signal.default_int_handler)
     work.mkdir(parents=True, exist_ok=True)
     try:
         with (work / "lock").open("w") as lock:

@@ -66,7 +66,7 @@ def start(project, entries, *arguments, name="toy"):
     return subprocess.Popen(
         command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),  # as in a shell's background
     )  # fmt: skip
 
 

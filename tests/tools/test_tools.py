@@ -305,3 +305,19 @@ def test_the_normal_form_keeps_what_the_book_needs_and_nothing_of_the_run():
 def test_odd_values_on_the_command_line(text, value):
     found = execute.parse(text)
     assert type(found) is type(value) and (found == value or found != found)
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (1, True),
+        ([1, "a", 0.5, True], True),
+        ([], True),
+        ([[1]], False),
+        ([1, None], False),
+        (None, False),
+        ((1,), False),
+    ],
+)
+def test_papermill_keeps_scalars_and_flat_lists(value, kept):
+    assert notebooks.is_parameter_value(value) is kept
