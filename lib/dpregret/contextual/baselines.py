@@ -75,14 +75,14 @@ class LeastSquares:
         means = batch.record_sums(rng, n, record_values(batch.features), batch.actions, batch.n_actions) / n
         log = math.log(2 * d / delta)
         return spectral_estimate(
-            batch, means[:, :d], unfold(means[:, d:], d), lambda s, u: np.sqrt(2 * log * np.maximum(s, 0.0) / n)
+            batch, means[:, :d], unfold(means[:, d:], d), lambda s, _: np.sqrt(2 * log * np.maximum(s, 0.0) / n)
         )
 
 
 def _entrywise(width_l: float, width_L: np.ndarray):
     """|u'l - s u'theta*| <= w_l' |u| + |W_L |u||, from entrywise bounds and |theta*| <= 1."""
 
-    def error(s, u):
+    def error(_, u):
         size = np.abs(u)
         return width_l * size.sum(axis=1) + np.linalg.norm(np.einsum("ij,ajk->aik", width_L, size), axis=1)
 

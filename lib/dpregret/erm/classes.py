@@ -49,6 +49,7 @@ class Stumps:
         object.__setattr__(self, "n_thresholds", _checks.integer("n_thresholds", self.n_thresholds, at_least=1))
 
     def size(self, n_features: int) -> int:
+        """The number of rules for so many features; ValueError if they are not those of the class."""
         for name, bounds in (("low", self.low), ("high", self.high)):
             if np.ndim(bounds) == 1 and np.size(bounds) != n_features:
                 raise ValueError(
@@ -64,6 +65,7 @@ class Stumps:
         return low[:, None] + parts * (high - low)[:, None]
 
     def predictions(self, X: np.ndarray, index: int | None = None) -> np.ndarray:
+        """Predicted labels in {0, 1}: of all rules, shape (n, K), or of one by its index, shape (n,)."""
         n, n_features = X.shape
         grid, half = self.thresholds(n_features), n_features * self.n_thresholds
         if index is None:
@@ -101,11 +103,13 @@ class HalfSpaces:
         return cls(np.repeat(directions, len(cuts), axis=0), np.tile(cuts, n_angles))
 
     def size(self, n_features: int) -> int:
+        """The number of rules for so many features; ValueError if they are not those of the class."""
         if n_features != self.weights.shape[1]:
             raise ValueError(f"X must have {self.weights.shape[1]} features for these half-spaces, got {n_features}")
         return len(self.offsets)
 
     def predictions(self, X: np.ndarray, index: int | None = None) -> np.ndarray:
+        """Predicted labels in {0, 1}: of all rules, shape (n, K), or of one by its index, shape (n,)."""
         chosen = slice(None) if index is None else index
         return (X @ self.weights[chosen].T >= self.offsets[chosen]).astype(np.int8)
 
@@ -123,9 +127,11 @@ class Functions:
         object.__setattr__(self, "functions", functions)
 
     def size(self, n_features: int) -> int:
+        """The number of rules for so many features; ValueError if they are not those of the class."""
         return len(self.functions)
 
     def predictions(self, X: np.ndarray, index: int | None = None) -> np.ndarray:
+        """Predicted labels in {0, 1}: of all rules, shape (n, K), or of one by its index, shape (n,)."""
         if index is None:
             return np.column_stack([self.predictions(X, i) for i in range(len(self.functions))])
         labels = np.asarray(self.functions[index](X))

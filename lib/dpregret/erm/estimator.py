@@ -152,6 +152,7 @@ class ExponentialMechanismClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def index_(self):
+        """The index of the chosen rule in the class."""
         check_is_fitted(self)
         return self.released_.index
 

@@ -35,17 +35,21 @@ class ObliviousLosses:
 
     @property
     def table(self) -> np.ndarray:
+        """The losses or means that the compiled game reads, shape (rounds, k) or (1, k)."""
         return self.matrix
 
     @property
     def n_experts(self) -> int:
+        """The number of experts k."""
         return self.matrix.shape[1]
 
     @property
     def max_horizon(self) -> int | None:
+        """The longest game, None if there is no limit."""
         return None if self.cycle else len(self.matrix)
 
     def losses(self, t: int, actions: np.ndarray, cumulative: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The k losses of round t >= 1, from the past actions, the sums of losses so far, or the generator."""
         return self.matrix[(t - 1) % len(self.matrix)]
 
 
@@ -71,13 +75,16 @@ class BernoulliExperts:
 
     @property
     def table(self) -> np.ndarray:
+        """The losses or means that the compiled game reads, shape (rounds, k) or (1, k)."""
         return self.means[None, :]
 
     @property
     def n_experts(self) -> int:
+        """The number of experts k."""
         return len(self.means)
 
     def losses(self, t: int, actions: np.ndarray, cumulative: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The k losses of round t >= 1, from the past actions, the sums of losses so far, or the generator."""
         return np.array([float(rng.random() < mean) for mean in self.means])
 
 
@@ -92,6 +99,7 @@ class LeaderPunishing:
     max_horizon = None
 
     def losses(self, t: int, actions: np.ndarray, cumulative: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The k losses of round t >= 1, from the past actions, the sums of losses so far, or the generator."""
         return np.eye(len(cumulative))[np.argmin(cumulative)]
 
 
@@ -109,6 +117,7 @@ class LastActionPunishing:
     max_horizon = None
 
     def losses(self, t: int, actions: np.ndarray, cumulative: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The k losses of round t >= 1, from the past actions, the sums of losses so far, or the generator."""
         losses = np.zeros(len(cumulative))
         if t > 1:
             losses[actions[-1]] = 1.0
@@ -134,6 +143,7 @@ class Callback:
             raise ValueError(f"function must be callable, got {self.function!r}")
 
     def losses(self, t: int, actions: np.ndarray, cumulative: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The k losses of round t >= 1, from the past actions, the sums of losses so far, or the generator."""
         return checked_losses(t, self.function(t, actions), cumulative.shape)
 
 

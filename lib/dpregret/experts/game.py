@@ -142,7 +142,7 @@ def _compiled(learner, adversary, rounds, rng, replicates, record):
     return *out, np.tile(cumulative, (replicates, 1)), actions
 
 
-def _reference(learner, adversary, rounds, rng, replicates, record):
+def _reference(learner, adversary, rounds, rng, _, record):
     """The plain loop of one replicate."""
     horizon = int(rounds[-1])
     cumulative = np.zeros(learner.n_experts)

@@ -121,12 +121,14 @@ class BinaryMechanism(_RunningSum):
         self._noisy[level] = value + draw_laplace(rng, self.scale)
 
     def release(self) -> float:
+        """The current private sum; 0 before the first item."""
         total = 0.0
         for noisy in reversed(self._noisy):
             total += noisy
         return total
 
     def p_sums(self, n: int) -> tuple[PSum, ...]:
+        """The p-sums that the release after n items adds up."""
         n, parts, start = self._check_count("n", n), [], 0
         for level in reversed(range(self.levels)):
             if n >> level & 1:
@@ -156,9 +158,11 @@ class LogarithmicMechanism(_RunningSum):
             self._pending = 0.0
 
     def release(self) -> float:
+        """The current private sum; 0 before the first item."""
         return self._released
 
     def p_sums(self, n: int) -> tuple[PSum, ...]:
+        """The p-sums that the release after n items adds up."""
         powers = range(self._check_count("n", n).bit_length())
         return tuple(PSum(2**j // 2, 2**j, self.scale) for j in powers)
 
@@ -192,9 +196,11 @@ class HybridMechanism(_RunningSum):
             self._binary = self._block(self.n.bit_length() - 1) if self.n > 1 else None
 
     def release(self) -> float:
+        """The current private sum; 0 before the first item."""
         return self._logarithmic.release() + (self._binary.release() if self._binary else 0.0)
 
     def p_sums(self, n: int) -> tuple[PSum, ...]:
+        """The p-sums that the release after n items adds up."""
         parts = self._logarithmic.p_sums(n)
         k = int(n).bit_length() - 1
         if n > 2**k:

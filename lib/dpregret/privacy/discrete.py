@@ -30,6 +30,7 @@ class RandomizedResponse:
 
     @property
     def truth_probability(self) -> float:
+        """Probability of the true category, ``e^eps / (e^eps + n_categories - 1)``."""
         return 1 / (1 + (self.n_categories - 1) * math.exp(-self.epsilon))
 
     @property

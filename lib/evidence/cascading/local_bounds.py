@@ -91,6 +91,7 @@ def theorem_7(problem, *, horizon: float, epsilon: float, delta: float, version:
 
 
 def laplace_bound(problem, b: float, log_t: float, version: str) -> float:
+    """The bound for noise Lap(b) on every observation, at ``log_t = log T``: printed, or with the sharp constants."""
     gaps, n_items = gap_matrix(problem), len(problem.means)
     if _checks.choice("version", version, VERSIONS) == "printed":
         constant = 4 * (math.sqrt(1.5) + b * math.sqrt(24)) ** 2

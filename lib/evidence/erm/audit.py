@@ -124,11 +124,13 @@ class Recorder:
         self.calls = 0
 
     def choice(self, n: int, p: np.ndarray) -> int:
+        """Keep the law, give the fixed outcome."""
         self.calls += 1
         self.law = np.array(p, dtype=float)
         return self.outcome
 
     def standard_exponential(self, n: int) -> np.ndarray:
+        """The fixed noise, or so much for the fixed outcome that it wins."""
         self.calls += 1
         if self.noise is not None:
             return np.array(self.noise, dtype=float)

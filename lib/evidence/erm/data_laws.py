@@ -78,6 +78,7 @@ class Law(NamedTuple):
 
 
 def law(X: np.ndarray, y: np.ndarray, probabilities: np.ndarray, stumps: Stumps) -> Law:
+    """A `Law` with the errors and risks of all stumps."""
     missed = (stumps.predictions(X) != y[:, None]).astype(float)
     return Law(X, y, probabilities, stumps, missed, probabilities @ missed)
 

@@ -30,6 +30,7 @@ class Scripted:
         self.calls = 0
 
     def random(self) -> float:
+        """The one number."""
         self.calls += 1
         return self.uniform
 

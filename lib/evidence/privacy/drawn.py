@@ -38,18 +38,23 @@ class Draws:
         return float(out[0]) if size is None else out.reshape(shape)
 
     def laplace(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
+        """``loc + scale`` times the next unit draws."""
         return loc + scale * self._take("laplace", size)
 
     def normal(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
+        """``loc + scale`` times the next unit draws."""
         return loc + scale * self._take("normal", size)
 
     def standard_normal(self, size: Any = None) -> Any:
+        """The next unit draws."""
         return self._take("normal", size)
 
     def standard_exponential(self, size: Any = None) -> Any:
+        """The next unit draws."""
         return self._take("exponential", size)
 
     def random(self, size: Any = None) -> Any:
+        """Numbers next to 1/2, below it if a positive sign is asked for."""
         half = np.nextafter(0.5, 0.0) if self.positive else 0.5
         return half if size is None else np.full(size, half)
 

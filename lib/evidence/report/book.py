@@ -46,7 +46,8 @@ def _figure(myst: Any, images: list, about: dict[str, Any], line: int | None) ->
     return figure
 
 
-def setup(app: Any) -> dict[str, bool]:
+def setup(_app: Any) -> dict[str, bool]:
+    """Add the renderer, where Sphinx loads this module as an extension."""
     from myst_nb.core import render
 
     installed = render.load_mime_renders()

@@ -51,10 +51,12 @@ class Reading:
 
     @property
     def word(self) -> str:
+        """The word that follows from the outcome and the correction."""
         return word(self.outcome, self.correction)
 
     @property
     def admitted(self) -> bool:
+        """Whether the row can be the headline: neither a case nor excluded."""
         return not self.case and not self.excluded
 
 
