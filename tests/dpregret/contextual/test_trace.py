@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 
 from dpregret.contextual import LPLR, CorrectedLPLR, mixture_problem, nested_problem, offline_batch
+from dpregret.contextual.partition import Grid, Walk
 from dpregret.simulation.seeds import generator
 
-PROBLEMS = {"two scales": mixture_problem([0.5, 0.05], parameter=(0.6, 0.8)), "three": nested_problem(3, 0.1)}
+PROBLEMS = {
+    "two scales": mixture_problem([0.5, 0.05], parameter=(0.6, 0.8)),
+    "three": nested_problem(3, 0.1, parameter=(0.5, 0.5, 0.6)),
+}
 FIELDS = ("codes", "parents", "k", "direction", "coefficient", "offset", "slope", "active")
 
 
 def fit(problem, corrections="all", **arguments):
-    batch = offline_batch(PROBLEMS[problem], 10**16, horizon=1e16, replicates=3)
+    batch = offline_batch(PROBLEMS[problem], 10**18, horizon=1e18, replicates=3)
     rng = generator(7, "trace", problem)
     return LPLR(corrections).fit(batch, alpha=1.0, delta=0.1, rng=rng, **arguments), batch, rng
 
@@ -79,3 +83,15 @@ def test_the_first_layer_starts_from_the_features(traced):
     np.testing.assert_array_equal(first.residual, batch.features)
     assert not first.prediction.any() and not first.eta.any()
     assert layers[1].trace.eta.max() > 0
+
+
+def test_each_layer_starts_where_the_one_before_ended(traced):
+    layers, batch = traced
+    walk = Walk(batch.features, batch.actions, Grid.of(1e18))
+    for layer in layers:
+        walk.enter(layer.codes)
+        x = layer.trace
+        for name in ("bin", "residual", "prediction", "eta"):
+            np.testing.assert_array_equal(getattr(x, name), getattr(walk, name))
+        walk.advance(layer)
+    assert np.abs(layers[1].trace.prediction).max() > 0.1

@@ -219,6 +219,17 @@ def test_lemma_4_6_and_the_recursion_from_their_definitions(measured):
     np.testing.assert_allclose(cell.ratios["4.4, recursion"], wanted, rtol=1e-9)
 
 
+def test_the_largest_ratio_of_a_run_is_over_all_its_bins(measured):
+    cell, fit, batch = measured
+    c = lemmas.setting(batch, alpha=1.0, delta=0.1)
+    for name in ("4.2, counts", "4.2, Λ"):
+        worst = np.zeros(20)
+        for layer in fit.details:
+            for b in lemma_ratios.bins(layer, batch, np.array([0.6, 0.8])):
+                worst[b.run] = max(worst[b.run], lemmas.of_statistics(b, cell.n, c)[name])
+        np.testing.assert_array_equal(cell.ratios[name], worst)
+
+
 def test_summary_of_cells():
     def cell(value, upper, users=8):
         ratios = {"a": np.array([0.1, value]), lemmas.WITH_ROOT: np.full(2, 9.0), "4.6, EΔ": np.full(2, 0.2)}
