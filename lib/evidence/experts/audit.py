@@ -81,6 +81,22 @@ def both_worlds(learner: ExponentialWeights, game: Sequence, horizon: int) -> li
     return [drawn_transcript(learner, losses, horizon) for losses in game]
 
 
+def random_strategy(n_experts: int, rng: np.random.Generator) -> Callable[[tuple[int, ...]], np.ndarray]:
+    """Losses in [0, 1] that depend on the whole history of actions in no simple way; for enumeration."""
+    memory: dict[tuple, np.ndarray] = {}
+    return lambda actions: memory.setdefault(actions, rng.random(n_experts))
+
+
+def random_fixed_pair(n_experts: int, horizon: int, rng: np.random.Generator) -> np.ndarray:
+    """Fixed losses, binary in most draws, that differ in round 1 as much as they can; shape (2, horizon, k)."""
+    losses = np.repeat(rng.random((horizon, n_experts))[None], 2, axis=0)
+    if rng.random() < 0.7:
+        losses = losses.round()
+    losses[1, 0] = 1 - losses[0, 0].round()
+    losses[0, 0] = losses[0, 0].round()
+    return losses
+
+
 def random_adjacent(n_experts: int, changed: int, rng: np.random.Generator, *, levels: int = 2) -> tuple:
     """Two random adaptive strategies that differ in round ``changed`` >= 1, the same on every history; for enumeration.
 

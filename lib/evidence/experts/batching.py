@@ -74,7 +74,7 @@ def reach(level: float, *, n_experts: int, epsilon: float, delta: float) -> Cour
     matching = next(
         t
         for t in range(first * 92 // 100, first)
-        if smallest("bounded_range", t, range(length - 2, length + 2)) <= level
+        if smallest("bounded_range", t, range(max(1, length - 2), length + 2)) <= level
     )
     rises = sum(after > before for before, after in itertools.pairwise(course.values()))
     return Course(first, matching, rises, (min(course), max(course)))

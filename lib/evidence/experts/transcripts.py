@@ -179,6 +179,11 @@ class Attack:
     delta: float
     moves: dict[tuple[int, ...], float]
 
+    @property
+    def worlds(self) -> tuple[Callable, Callable]:
+        """Both strategies."""
+        return self.strategy(0), self.strategy(1)
+
     def strategy(self, world: int) -> Callable[[tuple[int, ...]], tuple[float, float]]:
         """The losses after given actions, for `transcript_law`; world 0 or 1."""
 
