@@ -17,7 +17,7 @@ import numpy as np
 from dpregret import _checks
 from dpregret.contextual.batch import Batch
 from dpregret.contextual.estimate import Estimate, safe_band
-from dpregret.contextual.partition import Grid, Layer, Walk, complement
+from dpregret.contextual.partition import Grid, Layer, Trace, Walk, complement
 
 CORRECTIONS = {
     "E4": "the rewards' residual subtracts the clipped prediction, so that |y_h| <= 2",
@@ -114,8 +114,14 @@ class LPLR:
         theory = theory_kappas(dimension, alpha=alpha, beta=beta, delta=delta)
         return Kappas(*(k * c for k, c in zip(theory, self.kappa_scale, strict=True)))
 
-    def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
-        """See :class:`~dpregret.contextual.elimination.Oracle`."""
+    def fit(
+        self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator, trace: bool = False
+    ) -> Estimate:
+        """See :class:`~dpregret.contextual.elimination.Oracle`.
+
+        With ``trace``, each layer of the estimate's ``details`` has a `Trace` of what the lemmas speak of; the draws
+        are the same.
+        """
         batch.restart()
         grid = Grid.of(batch.horizon, self.beta)
         d = batch.dimension
@@ -140,16 +146,20 @@ class LPLR:
                 psi_least = max(psi_least, kappas.k1_prime * grid.gamma * d**1.5 / math.sqrt(n))
             active = psi > psi_least
             scale = np.where(active, psi * n, 1.0)
-            s, u, inner = self._principal(Lam / scale[:, None, None], bases)
-            active &= s > 0
-            s = np.where(active, s, 1.0)
+            Lam = Lam / scale[:, None, None]
+            top, u, inner = self._principal(Lam, bases)
+            active &= top > 0
+            s = np.where(active, top, 1.0)
             t = np.einsum("bi,bi->b", u, lam) / (scale * s)
-            excess = self._inherited(batch, rng, n, walk, u, s, g, alpha) / scale
-            excess += kappas.k2 * grid.gamma * d**1.5 / (scale / math.sqrt(n) if "E7" in self.corrections else scale)
+            carried = self._inherited(batch, rng, n, walk, u, s, g, alpha) / scale
+            margin = kappas.k2 * grid.gamma * d**1.5 / (scale / math.sqrt(n) if "E7" in self.corrections else scale)
+            excess = carried + margin
             offset = kappas.k3 * grid.gamma**2 * (d + 1) ** 4 * math.sqrt(n) / scale
-            layers.append(
-                Layer(known, parents, k, u * active[:, None], t * active, offset * active, excess / np.sqrt(s), active)
-            )
+            direction, slope, info = u * active[:, None], excess / np.sqrt(s), None
+            if trace:
+                rows = walk.bin, walk.residual, walk.prediction, walk.eta
+                info = Trace(n, g, *rows, psi, lam / scale[:, None], Lam, top, u, carried)
+            layers.append(Layer(known, parents, k, direction, t * active, offset * active, slope, active, info))
             walk.advance(layers[-1], "E10" in self.corrections)
             if h < d:
                 bases = complement(bases, inner)

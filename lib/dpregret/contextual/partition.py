@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,41 @@ class Grid:
         return np.clip(k, 0, self.M).astype(np.int64)
 
 
+class Trace(NamedTuple):
+    r"""What Algorithms 3 to 5 of [Li2024] computed on a layer: m rows, B bins. The lemmas speak of these.
+
+    Attributes
+    ----------
+    n : int
+        Users of each of the two passes.
+    size : array (B,)
+        gamma^-k.
+    bin : int array (m,)
+        The bin of each row on this layer, -1 for none.
+    residual, prediction, eta : arrays (m, d), (m,), (m,)
+        phi_h, the prediction and its band from the layers above, before this layer.
+    psi, lam, Lam : arrays (B,), (B, d), (B, d, d)
+        The estimates of Algorithm 3; lam and Lam are divided by psi n in a bin whose psi is large enough, else by 1.
+    s, u : arrays (B,), (B, d)
+        The eigenpair of Algorithm 4, also where it is then not used.
+    carried : array (B,)
+        The noisy mean of Algorithm 5 before its margin, the estimate of epsilon_B; divided as lam is.
+    """
+
+    n: int
+    size: np.ndarray
+    bin: np.ndarray
+    residual: np.ndarray
+    prediction: np.ndarray
+    eta: np.ndarray
+    psi: np.ndarray
+    lam: np.ndarray
+    Lam: np.ndarray
+    s: np.ndarray
+    u: np.ndarray
+    carried: np.ndarray
+
+
 @dataclass(frozen=True)
 class Layer:
     r"""The bins of one layer, B of them, and what was fitted in each.
@@ -51,6 +87,8 @@ class Layer:
     offset, slope : array (B,)
         :math:`\hat\chi_B(\phi) = offset + slope\, |u_B^\top \phi|`.
     active : bool array (B,)
+    trace : Trace, optional
+        How they were fitted, if `LPLR.fit` was asked for it.
     """
 
     codes: np.ndarray
@@ -61,6 +99,7 @@ class Layer:
     offset: np.ndarray
     slope: np.ndarray
     active: np.ndarray
+    trace: Trace | None = None
 
 
 class Walk:

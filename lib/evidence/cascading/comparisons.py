@@ -25,6 +25,14 @@ class Estimate(NamedTuple):
     def __str__(self) -> str:
         return report.approx(self.mean, self.se)
 
+    def sel(self, **at: Any) -> Estimate:
+        """The entries at these labels."""
+        return Estimate(self.mean.sel(at), self.se.sel(at))
+
+    def times(self, factor: float) -> Estimate:
+        """The estimate in another unit; ``factor`` is positive and known."""
+        return Estimate(factor * self.mean, factor * self.se)
+
 
 def estimate(runs: xr.DataArray) -> Estimate:
     """The mean over the dimension ``replicate``; numbers where no other dimension is left."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +75,60 @@ def drawn_transcript(
 ) -> np.ndarray:
     """`transcripts.transcript_law` with the law of the learner's own draws (`drawn_law`) in every round."""
     return transcripts.transcript_law(_Drawn(learner), losses, horizon)
+
+
+def both_worlds(learner: ExponentialWeights, game: Sequence, horizon: int) -> list[np.ndarray]:
+    """The laws of the transcript (`drawn_transcript`) under the two neighbours of a pair, matrices or strategies."""
+    return [drawn_transcript(learner, losses, horizon) for losses in game]
+
+
+def random_strategy(n_experts: int, rng: np.random.Generator) -> Callable[[tuple[int, ...]], np.ndarray]:
+    """Losses in [0, 1] that depend on the whole history of actions in no simple way; for enumeration."""
+    memory: dict[tuple, np.ndarray] = {}
+    return lambda actions: memory.setdefault(actions, rng.random(n_experts))
+
+
+def random_fixed_pair(n_experts: int, horizon: int, rng: np.random.Generator) -> np.ndarray:
+    """Fixed losses, binary in most draws, that differ in round 1 as much as they can; shape (2, horizon, k)."""
+    losses = np.repeat(rng.random((horizon, n_experts))[None], 2, axis=0)
+    if rng.random() < 0.7:
+        losses = losses.round()
+    losses[1, 0] = 1 - losses[0, 0].round()
+    losses[0, 0] = losses[0, 0].round()
+    return losses
+
+
+def random_adjacent(n_experts: int, changed: int, rng: np.random.Generator, *, levels: int = 2) -> tuple:
+    """Two random adaptive strategies that differ in round ``changed`` >= 1, the same on every history; for enumeration.
+
+    Losses are multiples of ``1 / (levels - 1)``, drawn when a history is first met.
+    """
+    memory: dict[tuple, np.ndarray] = {}
+
+    def strategy(world: int) -> Callable[[tuple[int, ...]], np.ndarray]:
+        def losses(actions: tuple[int, ...]) -> np.ndarray:
+            here = world if len(actions) + 1 == changed else 0
+            return memory.setdefault((actions, here), rng.integers(0, levels, n_experts) / (levels - 1))
+
+        return losses
+
+    return strategy(0), strategy(1)
+
+
+def first_round_pair(horizon: int) -> np.ndarray:
+    """Two experts, losses (0, 1) against (1, 0) in round 1 and zero after; shape (2, horizon, 2)."""
+    losses = np.zeros((2, horizon, 2))
+    losses[0, 0], losses[1, 0] = (0, 1), (1, 0)
+    return losses
+
+
+def enumerated_pure_epsilon(learner: ExponentialWeights, horizon: int) -> float:
+    """Exact epsilon at delta = 0 of two experts, enumerated: (0, 1) against (1, 0) in round 1, then binary losses."""
+    found = 0.0
+    for tail in itertools.product(((0.0, 0.0), (0.0, 1.0), (1.0, 0.0)), repeat=horizon - 2):
+        game = [np.array([first, *tail, (0.0, 0.0)]) for first in ((0, 1), (1, 0))]
+        found = max(found, exact_epsilon(*both_worlds(learner, game, horizon)))
+    return found
 
 
 class _Drawn:

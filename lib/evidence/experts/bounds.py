@@ -66,6 +66,11 @@ def regret_terms(
     return terms if k > 1 else dict.fromkeys(terms, 0.0)
 
 
+def total(**arguments) -> float:
+    """The bound itself, the sum of `regret_terms`, which has the same arguments."""
+    return sum(regret_terms(**arguments).values())
+
+
 def best_eta(*, n_experts: int, horizon: int, version: str = "printed") -> float:
     """The learning rate of the smallest bound: ``sqrt(ln k / T)`` printed, ``sqrt(8 ln k / T)`` sharper; k >= 2."""
     k = _checks.integer("n_experts", n_experts, at_least=2)

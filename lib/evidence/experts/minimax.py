@@ -5,6 +5,8 @@ Only the difference ``D_t = l_t(1) - l_t(0)`` in [-1, 1] of the two losses matte
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
@@ -19,18 +21,25 @@ def worst_total_regret(*, eta: float, horizon: int, resolution: int = 1) -> floa
     Oblivious and adaptive adversaries alike: ``sum_t mu_t - min_j sum_t l_t(j)`` is a function of the losses. With
     p(d) the probability of expert 1 when it is behind by d, regret is ``sum_t p(d_t) D_t + max(0, -d_{T+1})``, found by
     backward induction over d. Binary losses: ``resolution = 1``. For losses in [0, 1] it is a lower bound on the worst
-    case, and rises with multiples of the resolution (at T = 2, fractions help for eta > 2.82 only).
+    case, and rises with multiples of the resolution (at T = 2, fractions help for eta > 2.82 only). ``eta = math.inf``
+    is taken for one round, whose draw is a fair coin.
     """
-    eta, horizon = _checks.real("eta", eta, above=0.0), _checks.integer("horizon", horizon, at_least=1)
+    horizon = _checks.integer("horizon", horizon, at_least=1)
+    eta = eta if horizon == 1 and eta == math.inf else _checks.real("eta", eta, above=0.0)
     r = _checks.integer("resolution", resolution, at_least=1)
     behind = np.arange(-r * horizon, r * horizon + 1) / r
     value = np.maximum(0.0, -behind)
     for _ in range(horizon):
         behind = behind[r:-r]
-        worse = expit(-eta * behind)
+        worse = expit(-eta * behind) if eta < math.inf else np.array([0.5])
         size = len(behind)
         value = np.max([worse * (move / r) + value[r + move : r + move + size] for move in range(-r, r + 1)], axis=0)
     return float(value[0])
+
+
+def worst_regret(eta: float, horizon: int, resolution: int = 1) -> float:
+    """The mean of `worst_total_regret` over the rounds, ``R_T``."""
+    return worst_total_regret(eta=eta, horizon=horizon, resolution=resolution) / horizon
 
 
 def worst_tail(*, eta: float, horizon: int, threshold: float) -> float:

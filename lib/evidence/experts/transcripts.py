@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 from scipy.stats import binom
 
@@ -110,6 +111,16 @@ def pure_epsilon(*, eta: float, horizon: int) -> float:
     return float(log_expit_difference(eta * (1 - behind), 2 * eta).sum())
 
 
+def pure_rate(*, epsilon: float, horizon: int) -> float:
+    """The learning rate whose `pure_epsilon` is epsilon; ``math.inf`` for one round, whose draw sees no loss."""
+    epsilon = _checks.epsilon(epsilon)
+    if _checks.integer("horizon", horizon, at_least=1) == 1:
+        return math.inf
+    return brentq(
+        lambda eta: pure_epsilon(eta=eta, horizon=horizon) - epsilon, 1e-9, 2 * epsilon, xtol=1e-15, rtol=1e-14
+    )
+
+
 def log_expit_difference(x: np.ndarray, step: float) -> np.ndarray:
     """``ln expit(x) - ln expit(x - step)`` without cancellation: ``ln(1 + expit(-x) (e^step - 1))`` for small steps."""
     x = np.asarray(x, dtype=float)
@@ -168,6 +179,11 @@ class Attack:
     delta: float
     moves: dict[tuple[int, ...], float]
 
+    @property
+    def worlds(self) -> tuple[Callable, Callable]:
+        """Both strategies."""
+        return self.strategy(0), self.strategy(1)
+
     def strategy(self, world: int) -> Callable[[tuple[int, ...]], tuple[float, float]]:
         """The losses after given actions, for `transcript_law`; world 0 or 1."""
 
@@ -186,12 +202,13 @@ def strongest_adversary(
     """The adversary of largest delta at epsilon: two experts, change in round 1, later losses among ``levels``.
 
     The losses of round t depend on ``a_1, ..., a_{t-1}``; with ``adaptive=False`` on nothing. Exact, by backward
-    induction over histories (adaptive) or over loss sequences; T up to about 9.
+    induction over histories (adaptive) or over loss sequences; T up to about 9. Of equally good moves (within 1e-12)
+    the smallest is made, of x and -x the positive one.
     """
     eta, epsilon = _checks.real("eta", eta, above=0.0), _checks.real("epsilon", epsilon, at_least=0.0)
     horizon = _checks.integer("horizon", horizon, at_least=2, at_most=12)
     levels = _checks.array("levels", levels, ndim=1, at_least=0.0, at_most=1.0)
-    moves = sorted({float(x) for x in np.r_[levels, -levels]} | {0.0}, key=abs)
+    moves = sorted({float(x) for x in np.r_[levels, -levels]} | {0.0}, key=lambda move: (abs(move), -move))
 
     @cache
     def outcomes(lead: float) -> tuple[tuple[float, float], ...]:
@@ -205,11 +222,9 @@ def strongest_adversary(
         """The largest delta from round t on, and the move in it; ``ratio`` is the log-ratio of a_2..a_{t-1}."""
         if t > horizon:
             return max(0.0, -math.expm1(epsilon - ratio)), 0.0
-        best = -1.0, 0.0
-        for move in moves if t < horizon else [0.0]:
-            found = sum(p * value(t + 1, lead + move, ratio + gain)[0] for p, gain in outcomes(lead))
-            best = max(best, (found, move), key=lambda option: option[0])
-        return best
+        options = moves if t < horizon else [0.0]
+        found = [sum(p * value(t + 1, lead + m, ratio + gain)[0] for p, gain in outcomes(lead)) for m in options]
+        return max(found), options[first_of_the_largest(found)]
 
     if adaptive:
         chosen: dict[tuple[int, ...], float] = {}
@@ -224,14 +239,23 @@ def strongest_adversary(
         unroll((), 0.0, 0.0)
         return Attack(value(2, 0.0, 0.0)[0], chosen)
 
-    best, sequence = -1.0, ()
-    for moved in itertools.product(moves, repeat=horizon - 2):
+    sequences, values = list(itertools.product(moves, repeat=horizon - 2)), []
+    for moved in sequences:
         leads = np.concatenate([[0.0], np.cumsum(moved)])
         states = [(1.0, 0.0)]
         for lead in leads:
             states = [(p * q, ratio + gain) for p, ratio in states for q, gain in outcomes(float(lead))]
-        found = sum(p * max(0.0, -math.expm1(epsilon - ratio)) for p, ratio in states)
-        if found > best:
-            best, sequence = found, moved
+        values.append(sum(p * max(0.0, -math.expm1(epsilon - ratio)) for p, ratio in states))
+    sequence = sequences[first_of_the_largest(values)]
     histories = (h for t in range(2, horizon) for h in itertools.product((0, 1), repeat=t - 2))
-    return Attack(best, {h: sequence[len(h)] for h in histories})
+    return Attack(max(values), {h: sequence[len(h)] for h in histories})
+
+
+def first_of_the_largest(values: Sequence[float]) -> int:
+    """The first index whose value is within 1e-12 of the largest.
+
+    Many moves of an adversary are equally good, and in floating point they differ in the last bit, which depends on the
+    processor; the choice between them must not.
+    """
+    largest = max(values)
+    return next(index for index, value in enumerate(values) if value >= largest - 1e-12)

@@ -1,7 +1,7 @@
 """Verdict cards, marked numbers, tables and figures: what the notebooks show, and what the build reads back."""
 
 from evidence.report.claims import Card, collect, holds_if, verdict
-from evidence.report.figures import BAND_NOTE, band, panels, publish
+from evidence.report.figures import BAND_NOTE, band, colormap, panels, publish
 from evidence.report.numbers import MARKED, approx, glue, mean_se, short
 from evidence.report.register import Claim, Fault, Register, expected, load_register, load_registers
 from evidence.report.series import (
@@ -38,6 +38,7 @@ __all__ = [
     "approx",
     "band",
     "collect",
+    "colormap",
     "expected",
     "glue",
     "holds_if",

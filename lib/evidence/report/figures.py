@@ -15,6 +15,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 
 from dpregret import _checks
@@ -83,6 +84,11 @@ def panels(
     for index in range(n if letters or (letters is None and n > 1) else 0):
         axes[index].set_title(f"({chr(ord('a') + index)})", loc="left", fontweight="bold")
     return fig, axes[:n]
+
+
+def colormap(name: str, n: int) -> Colormap:
+    """A named colour map in ``n`` steps, for classes drawn with ``ax.imshow``."""
+    return plt.get_cmap(name, _checks.integer("n", n, at_least=1))
 
 
 def _columns(data: Mapping[str, Any], allow_nan: bool) -> dict[str, np.ndarray]:

@@ -27,6 +27,8 @@ def test_an_estimate_is_the_mean_with_its_standard_error():
     several = comparisons.estimate(xr.DataArray([[1.0, 5.0], [3.0, 5.0]], dims=("replicate", "epsilon")))
     assert several.mean.values.tolist() == [2.0, 5.0]
     assert several.se.values.tolist() == [1.0, 0.0]
+    labelled = Estimate(*(part.assign_coords(epsilon=[0.5, 2.0]) for part in several))
+    assert tuple(map(float, labelled.sel(epsilon=0.5).times(100))) == (200.0, 100.0)
 
 
 def test_the_final_regret_is_that_of_the_last_round_of_the_selected_curve():

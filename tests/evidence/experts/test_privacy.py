@@ -248,6 +248,32 @@ def test_an_adaptive_adversary_beats_every_oblivious_one():
     assert attack.delta < exponential_weights_delta(**options, method="zcdp_optimal")
 
 
+def test_of_equally_good_moves_the_first_is_made():
+    one = 0.3
+    below, above = np.nextafter(one, 0), np.nextafter(one, 1)
+    for values in ([one, one], [below, one], [above, one], [one - 5e-13, one, above]):
+        assert transcripts.first_of_the_largest(values) == 0
+    assert transcripts.first_of_the_largest([one - 2e-12, below, one]) == 1
+
+
+@pytest.mark.parametrize("adaptive", [True, False])
+@pytest.mark.parametrize("eta", [0.1, 0.3, 1.0])
+def test_the_strongest_adversary_does_not_depend_on_last_bits(monkeypatch, eta, adaptive):
+    options = {"eta": eta, "horizon": 5, "epsilon": eta / 2, "adaptive": adaptive}
+    attack = transcripts.strongest_adversary(**options)
+    moves = {-1.0, -0.5, 0.0, 0.5, 1.0}
+    assert set(attack.moves.values()) <= moves
+    rng, exact = generator(0, "last bits"), transcripts.log_expit_difference
+    for _ in range(5):  # another processor's exponential: errors of a few units in the last place
+        monkeypatch.setattr(
+            transcripts, "log_expit_difference", lambda *a: exact(*a) * (1 + 4e-16 * rng.integers(-1, 2))
+        )
+        monkeypatch.setattr(transcripts, "expit", lambda x: expit(x) * (1 + 4e-16 * rng.integers(-1, 2, np.shape(x))))
+        other = transcripts.strongest_adversary(**options)
+        assert other.moves == attack.moves
+        assert other.delta == pytest.approx(attack.delta, rel=1e-13, abs=0)
+
+
 def test_adaptive_recursion():
     # one release: no adaptivity
     exact = composition.bounded_range(epsilon=1.0, k=1, target_epsilon=0.25)
