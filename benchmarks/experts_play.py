@@ -6,11 +6,11 @@ import time
 
 import numpy as np
 
-from dpregret.experts import ExponentialWeights, LastActionPunishing, play
+from dpregret.experts import ExponentialWeights, LastActionPunishing, simulate
 
 
 def compiled(horizon: int, eta: float) -> None:
-    play(ExponentialWeights(2, eta), LastActionPunishing(), horizon, np.random.default_rng(0))
+    simulate(ExponentialWeights(2, eta), LastActionPunishing(), horizon=horizon, seed=np.random.default_rng(0))
 
 
 def array_loop(horizon: int, eta: float) -> float:

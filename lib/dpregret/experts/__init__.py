@@ -14,15 +14,17 @@ from dpregret.experts.calibration import (
     exponential_weights_epsilon,
     exponential_weights_eta,
 )
-from dpregret.experts.game import play
+from dpregret.experts.game import Adversary, Learner, simulate
 from dpregret.experts.weights import ExponentialWeights
 
 __all__ = [
+    "Adversary",
     "BernoulliExperts",
     "Callback",
     "ExponentialWeights",
     "LastActionPunishing",
     "LeaderPunishing",
+    "Learner",
     "ObliviousLosses",
     "adversaries",
     "alternating",
@@ -30,6 +32,6 @@ __all__ = [
     "exponential_weights_delta",
     "exponential_weights_epsilon",
     "exponential_weights_eta",
-    "play",
+    "simulate",
     "weights",
 ]

@@ -1,8 +1,9 @@
-"""Play a learner against an adversary."""
+"""Simulate a learner against an adversary."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 import xarray as xr
@@ -11,30 +12,54 @@ from dpregret import _checks
 from dpregret.experts import kernels
 from dpregret.experts.adversaries import Callback, checked_losses
 from dpregret.experts.weights import ExponentialWeights
+from dpregret.simulation.seeds import generator
 
 
-def play(
-    learner: ExponentialWeights,
-    adversary: object | Callable[[int, np.ndarray], np.ndarray],
-    horizon: int,
-    rng: np.random.Generator,
+class Learner(Protocol):
+    """A learner of your own: its weights after given sums of losses, and its draw."""
+
+    n_experts: int
+
+    def weights(self, cumulative_losses: np.ndarray) -> np.ndarray:
+        """Weights of the next draw, shape (k,), not all zero; they need not sum to 1."""
+
+    def act(self, cumulative_losses: np.ndarray, rng: np.random.Generator) -> int:
+        """One draw."""
+
+
+class Adversary(Protocol):
+    """An adversary of your own."""
+
+    def losses(self, t: int, actions: np.ndarray, cumulative: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The k losses in [0, 1] of round t >= 1, from the past actions and the sums of losses so far."""
+
+
+def simulate(
+    learner: Learner,
+    adversary: Adversary | Callable[[int, np.ndarray], np.ndarray],
     *,
+    horizon: int,
     replicates: int = 1,
+    seed: int | np.random.SeedSequence | np.random.Generator,
     checkpoints: Sequence[int] | None = None,
     record_actions: bool = False,
     delta: float = 1e-6,
     backend: str = "compiled",
 ) -> xr.Dataset:
-    """Play ``horizon`` rounds, ``replicates`` times.
+    """Simulate ``horizon`` rounds, ``replicates`` times.
 
     Parameters
     ----------
-    learner : ExponentialWeights
+    learner : ExponentialWeights or `Learner`
+        Another learner than `ExponentialWeights` is asked anew in every round (or in every ``batch`` rounds, if it has
+        this attribute).
     adversary : one of `dpregret.experts.adversaries`, or a function ``f(t, actions)``, taken as `Callback`
         The losses of a round are chosen before its draw. An oblivious loss sequence is gone through once for all
         replicates.
     horizon : int
         T >= 1.
+    seed : int, SeedSequence or Generator
+        All replicates draw from one generator; one that is given is drawn on from where it stands.
     checkpoints : increasing rounds in 1..T, optional
         Where the sums are reported; by default at T only.
     record_actions : bool
@@ -42,9 +67,8 @@ def play(
     delta : float
         At which the attributes ``value_epsilon`` and ``effective_epsilon`` of the result are stated.
     backend : "compiled" or "reference"
-        Both make the same draws in the same order for one replicate. A `Callback`, any other object with ``losses(t,
-        actions, cumulative, rng)`` and a subclass of the learner always run the reference loop, which draws by the
-        learner's own ``act``.
+        Both make the same draws in the same order for one replicate. A `Callback`, an adversary or a learner of your
+        own, and a subclass of `ExponentialWeights` always run the reference loop, which draws by the learner's ``act``.
 
     Returns
     -------
@@ -53,8 +77,9 @@ def play(
         ``mu_t = sum_j p_j l_t(j)``, p the law of the last draw), ``best_loss`` (of the best expert so far), and
         ``regret`` = (played - best) / round, the mean regret ``R_t``; ``mean_loss_regret`` = (expected - best) / round,
         that of the pathwise inequality. With dims ``replicate``, ``expert``: ``expert_loss`` and ``probabilities``, the
-        law of the next draw, at T. With dims ``replicate``, ``time``: ``actions``, if recorded. Attributes: ``eta``,
-        ``batch``, ``delta``, and of the learner at this horizon ``value_epsilon`` and ``effective_epsilon``.
+        law of the next draw, at T. With dims ``replicate``, ``time``: ``actions``, if recorded. Attributes: ``delta``,
+        ``batch``, and of the learner ``eta`` and, at this horizon, the two epsilons ``value_epsilon`` and
+        ``effective_epsilon``; nan where it states none.
 
     Raises
     ------
@@ -62,8 +87,8 @@ def play(
         For losses outside [0, 1] or not finite, numbers of experts that differ, a matrix with too few rounds, an
         infinite learning rate and more than one draw.
     """
-    if not isinstance(learner, ExponentialWeights):
-        raise ValueError(f"learner must be ExponentialWeights, got {learner!r}")
+    if isinstance(learner, type) or not all(hasattr(learner, name) for name in ("n_experts", "weights", "act")):
+        raise ValueError(f"learner must be an object with n_experts, weights and act, got {learner!r}")
     if not hasattr(adversary, "losses"):
         if not callable(adversary):
             raise ValueError(
@@ -74,21 +99,21 @@ def play(
     horizon = _checks.integer("horizon", horizon, at_least=1)
     replicates = _checks.integer("replicates", replicates, at_least=1)
     backend = _checks.choice("backend", backend, ("compiled", "reference"))
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy.random.Generator, got {rng!r}")
+    rng = seed if isinstance(seed, np.random.Generator) else generator(seed)
+    batch, eta = getattr(learner, "batch", 1), getattr(learner, "eta", np.nan)
     n_experts, most = getattr(adversary, "n_experts", None), getattr(adversary, "max_horizon", None)
     if n_experts not in (None, learner.n_experts):
         raise ValueError(f"adversary must have n_experts = {learner.n_experts}, got {n_experts}")
     if most is not None and horizon > most:
         raise ValueError(f"horizon must be <= {most}, the rounds of the matrix, got {horizon}")
-    if learner.eta == np.inf and horizon > learner.batch:
+    if eta == np.inf and horizon > batch:
         raise ValueError(f"eta must be finite for more than one draw, got inf at horizon = {horizon}")
     rounds = _rounds(checkpoints, horizon)
     delta = _checks.real("delta", delta, at_least=0.0, below=1.0)
 
     plain = backend == "reference" or getattr(adversary, "kind", None) is None
     run = _reference if plain or type(learner) is not ExponentialWeights else _compiled
-    together = replicates if run is _compiled and adversary.shared else 1
+    together = replicates if run is _compiled and getattr(adversary, "shared", False) else 1
     games = [run(learner, adversary, rounds, rng, together, record_actions) for _ in range(replicates // together)]
     played, expected, best, cumulative, actions = (np.concatenate(parts) for parts in zip(*games, strict=True))
     data = {
@@ -98,18 +123,24 @@ def play(
         "regret": (("replicate", "round"), (played - best) / rounds),
         "mean_loss_regret": (("replicate", "round"), (expected - best) / rounds),
         "expert_loss": (("replicate", "expert"), cumulative),
-        "probabilities": (("replicate", "expert"), learner.probabilities(cumulative)),
+        "probabilities": (("replicate", "expert"), np.array([_law(learner, sums) for sums in cumulative])),
     }
     if record_actions:
         data["actions"] = (("replicate", "time"), actions)
     attrs = {
-        "eta": learner.eta,
-        "batch": learner.batch,
+        "eta": eta,
+        "batch": batch,
         "delta": delta,
-        "value_epsilon": learner.value_epsilon(horizon, delta=delta),
-        "effective_epsilon": learner.effective_epsilon(horizon, delta=delta),
     }
+    for name in ("value_epsilon", "effective_epsilon"):
+        stated = getattr(learner, name, None)
+        attrs[name] = stated(horizon, delta=delta) if stated is not None else np.nan
     return xr.Dataset(data, coords={"round": rounds}, attrs=attrs)
+
+
+def _law(learner: Learner, cumulative: np.ndarray) -> np.ndarray:
+    weights = np.asarray(learner.weights(cumulative))
+    return weights / weights.sum()
 
 
 def _rounds(checkpoints: Sequence[int] | None, horizon: int) -> np.ndarray:
@@ -155,7 +186,7 @@ def _reference(learner, adversary, rounds, rng, _, record):
         losses = adversary.losses(t, seen[: t - 1], cumulative.copy(), rng)
         if getattr(adversary, "kind", None) is None:
             losses = checked_losses(t, losses, cumulative.shape)
-        if (t - 1) % learner.batch == 0:
+        if (t - 1) % getattr(learner, "batch", 1) == 0:
             weights = learner.weights(cumulative)
             action = learner.act(cumulative, rng)
         actions[t - 1] = action

@@ -151,7 +151,7 @@ def games_follow_the_learner(learner: ExponentialWeights, *, horizon: int = 300,
     And whether these draws come from the generator that ``act`` is given, by one uniform a draw.
     """
     from dpregret.experts.adversaries import ObliviousLosses
-    from dpregret.experts.game import play
+    from dpregret.experts.game import simulate
 
     asked = Scripted(0.5)
     learner.act(np.zeros(learner.n_experts), asked)
@@ -159,7 +159,9 @@ def games_follow_the_learner(learner: ExponentialWeights, *, horizon: int = 300,
         return False
     rng = generator(seed, "games follow the learner")
     losses = rng.integers(0, 2, (horizon, learner.n_experts)).astype(float)
-    played = play(learner, ObliviousLosses(losses), horizon, generator(seed, "draws"), record_actions=True)
+    played = simulate(
+        learner, ObliviousLosses(losses), horizon=horizon, seed=generator(seed, "draws"), record_actions=True
+    )
     draws, cumulative, action, expected = generator(seed, "draws"), np.zeros(learner.n_experts), 0, []
     for t in range(horizon):
         if t % learner.batch == 0:

@@ -167,7 +167,7 @@ def six_adversaries(n_experts: int, horizon: int, rng: np.random.Generator) -> d
 def most_played_punished(n_experts: int) -> Callable[[int, np.ndarray], np.ndarray]:
     """An adversary that sees actions: loss 1 on the action played most often so far."""
 
-    def losses(t: int, actions: np.ndarray) -> np.ndarray:
+    def losses(_: int, actions: np.ndarray) -> np.ndarray:
         row = np.zeros(n_experts)
         row[np.bincount(actions, minlength=n_experts).argmax()] = 1.0
         return row

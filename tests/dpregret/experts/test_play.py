@@ -18,11 +18,11 @@ from dpregret.experts import (
     ObliviousLosses,
     alternating,
     exponential_weights_epsilon,
-    play,
+    simulate,
     weights,
 )
 from dpregret.experts.weights import drawn_rate
-from dpregret.simulation import generator
+from dpregret.simulation import generator, seed_sequence
 from evidence.experts import bounds, minimax
 
 LOSSES = hnp.arrays(
@@ -54,7 +54,14 @@ def test_one_draw_at_an_infinite_rate():
     np.testing.assert_array_equal(learner.probabilities([0.0, 0.0, 0.0]), np.full(3, 1 / 3))
     np.testing.assert_array_equal(learner.probabilities([[1.0, 0.5, 0.5], [0, 2, 3]]), [[0, 0.5, 0.5], [1, 0, 0]])
     for backend in ("compiled", "reference"):
-        game = play(learner, ObliviousLosses(np.ones((4, 3))), 4, generator(0), record_actions=True, backend=backend)
+        game = simulate(
+            learner,
+            ObliviousLosses(np.ones((4, 3))),
+            horizon=4,
+            seed=generator(0),
+            record_actions=True,
+            backend=backend,
+        )
         assert len(set(game["actions"].values[0].tolist())) == 1
         assert game.attrs["value_epsilon"] == game.attrs["effective_epsilon"] == 0.0
     assert learner.value_epsilon(4) == 0.0
@@ -63,7 +70,7 @@ def test_one_draw_at_an_infinite_rate():
 
 def test_results_carry_their_privacy():
     learner = ExponentialWeights(3, 0.01, 2)
-    game = play(learner, LeaderPunishing(), 21, generator(0), delta=1e-4)
+    game = simulate(learner, LeaderPunishing(), horizon=21, seed=generator(0), delta=1e-4)
     assert game.attrs == {
         "eta": 0.01, "batch": 2, "delta": 1e-4,
         "value_epsilon": learner.value_epsilon(21, delta=1e-4),
@@ -87,20 +94,20 @@ def test_other_objects_as_adversaries():
             cumulative[:] = 7.0  # a copy
             return [0.0, 1.0] if t % 2 else [1.0, 0.0]
 
-    mine = play(ExponentialWeights(2, 0.3), Mine(), 9, generator(1), record_actions=True)
-    known = play(ExponentialWeights(2, 0.3), alternating(), 9, generator(1), record_actions=True)
+    mine = simulate(ExponentialWeights(2, 0.3), Mine(), horizon=9, seed=generator(1), record_actions=True)
+    known = simulate(ExponentialWeights(2, 0.3), alternating(), horizon=9, seed=generator(1), record_actions=True)
     np.testing.assert_array_equal(mine["actions"], known["actions"])
     np.testing.assert_array_equal(mine["expert_loss"], known["expert_loss"])
     Mine.losses = lambda self, t, actions, cumulative, rng: [0.0, 2.0]
     with pytest.raises(ValueError, match=r"the losses of round 1\[1\] must be finite and in \[0, 1\], got 2.0"):
-        play(ExponentialWeights(2, 0.3), Mine(), 9, generator(1))
+        simulate(ExponentialWeights(2, 0.3), Mine(), horizon=9, seed=generator(1))
 
     def rewrite(t, actions):
         actions[:] = 0
         return [0.0, 1.0]
 
     with pytest.raises(ValueError, match="read-only"):
-        play(ExponentialWeights(2, 0.3), rewrite, 9, generator(1))
+        simulate(ExponentialWeights(2, 0.3), rewrite, horizon=9, seed=generator(1))
 
 
 def test_inverse_cdf_clips_its_index():
@@ -123,11 +130,11 @@ def test_compiled_games_are_the_reference_games(name, k, batch):
     }[name]
     if name == "alternating" and k > 2:
         with pytest.raises(ValueError, match="n_experts"):
-            play(ExponentialWeights(k, 0.2), adversary, 10, rng)
+            simulate(ExponentialWeights(k, 0.2), adversary, horizon=10, seed=rng)
         return
     games = [
-        play(
-            ExponentialWeights(k, 0.2, batch), adversary, 300, generator(1, name),
+        simulate(
+            ExponentialWeights(k, 0.2, batch), adversary, horizon=300, seed=generator(1, name),
             checkpoints=[1, 100, 300], record_actions=True, backend=backend,
         )
         for backend in ("compiled", "reference")
@@ -150,18 +157,22 @@ def test_a_callback_sees_the_past_and_nothing_else():
         return [0.0, 1.0] if t % 2 else [1.0, 0.0]
 
     learner = ExponentialWeights(2, 0.3)
-    game = play(learner, adversary, 20, generator(2), record_actions=True)
+    game = simulate(learner, adversary, horizon=20, seed=generator(2), record_actions=True)
     assert [t for t, _ in seen] == list(range(1, 21))
     for t, past in seen:
         np.testing.assert_array_equal(past, game["actions"][0, : t - 1])
-    compiled = play(learner, alternating(), 20, generator(2), record_actions=True)
+    compiled = simulate(learner, alternating(), horizon=20, seed=generator(2), record_actions=True)
     np.testing.assert_array_equal(compiled["actions"], game["actions"])
     assert float(compiled["regret"].item()) == float(game["regret"].item())
 
 
 def test_replicates_of_an_oblivious_game_share_losses_and_not_draws():
-    game = play(
-        ExponentialWeights(2, 0.5), ObliviousLosses([[0.0, 1.0]], cycle=True), 50, generator(3), replicates=4000
+    game = simulate(
+        ExponentialWeights(2, 0.5),
+        ObliviousLosses([[0.0, 1.0]], cycle=True),
+        horizon=50,
+        seed=generator(3),
+        replicates=4000,
     )
     assert len(np.unique(game["expected_loss"])) == 1
     # z-test of the mean played loss: error rate 1e-5 at 4.4 standard errors, fixed seed
@@ -174,7 +185,7 @@ def test_replicates_of_an_oblivious_game_share_losses_and_not_draws():
 def test_ten_million_rounds():
     T = 10_000_000
     eta = 1e-6
-    game = play(ExponentialWeights(2, eta), ObliviousLosses([[0.1, 0.3]], cycle=True), T, generator(4))
+    game = simulate(ExponentialWeights(2, eta), ObliviousLosses([[0.1, 0.3]], cycle=True), horizon=T, seed=generator(4))
     np.testing.assert_allclose(game["expert_loss"][0], [1e6, 3e6], rtol=1e-15)
     np.testing.assert_allclose(game["probabilities"][0], [expit(2), expit(-2)], rtol=1e-12)
     # sum_t expit(-x (t-1)), x = 0.2 eta: Euler-Maclaurin, the next term is of order x^3
@@ -184,12 +195,14 @@ def test_ten_million_rounds():
     expected = integral + (0.5 - expit(-x * T)) / 2 + slope / 12
     assert float(game["mean_loss_regret"].item()) == pytest.approx(0.2 * expected / T, rel=1e-13, abs=0)
 
-    game = play(ExponentialWeights(2, 0.01), alternating(), T, generator(5))
+    game = simulate(ExponentialWeights(2, 0.01), alternating(), horizon=T, seed=generator(5))
     assert float(game["mean_loss_regret"].item()) == pytest.approx((expit(0.01) - 0.5) / 2, rel=1e-9, abs=0)
     # Azuma-Hoeffding: the played regret leaves this interval with probability 2e-9, fixed seed
     assert abs(float((game["regret"] - game["mean_loss_regret"]).item())) < math.sqrt(math.log(1e9) / (2 * T))
 
-    frozen = play(ExponentialWeights(2, 1.0), ObliviousLosses([[0.9, 1.0]], cycle=True), 100_000, generator(6))
+    frozen = simulate(
+        ExponentialWeights(2, 1.0), ObliviousLosses([[0.9, 1.0]], cycle=True), horizon=100_000, seed=generator(6)
+    )
     np.testing.assert_array_equal(frozen["probabilities"][0], [1.0, 0.0])  # multiplied weights would be 0/0
 
 
@@ -198,7 +211,13 @@ def test_ten_million_rounds():
 def test_pathwise_regret_bounds(losses, eta, binary):
     losses = np.round(losses) if binary else losses
     T, k = losses.shape
-    game = play(ExponentialWeights(k, eta), ObliviousLosses(losses), T, np.random.default_rng(0), backend="reference")
+    game = simulate(
+        ExponentialWeights(k, eta),
+        ObliviousLosses(losses),
+        horizon=T,
+        seed=np.random.default_rng(0),
+        backend="reference",
+    )
     regret = float(game["mean_loss_regret"].item())
     sharper = sum(bounds.regret_terms(eta=eta, n_experts=k, horizon=T, version="sharper").values())
     printed = sum(bounds.regret_terms(eta=eta, n_experts=k, horizon=T).values())
@@ -213,7 +232,7 @@ def test_pathwise_regret_bounds(losses, eta, binary):
 def test_batched_regret_bound_for_fixed_losses(losses, eta, batch):
     T, k = losses.shape
     learner = ExponentialWeights(k, eta, batch)
-    game = play(learner, ObliviousLosses(losses), T, np.random.default_rng(0), backend="reference")
+    game = simulate(learner, ObliviousLosses(losses), horizon=T, seed=np.random.default_rng(0), backend="reference")
     bound = sum(
         bounds.regret_terms(
             eta=eta, n_experts=k, horizon=T, version="sharper", batch=batch, regret_against="oblivious"
@@ -225,7 +244,7 @@ def test_batched_regret_bound_for_fixed_losses(losses, eta, batch):
 @pytest.mark.parametrize(("k", "batch"), [(2, 6), (10, 11), (100, 15)])
 def test_batching_fails_against_an_adversary_that_sees_actions(k, batch):
     T = 60_000
-    game = play(ExponentialWeights(k, 1e-4, batch), LastActionPunishing(), T, generator(7, k))
+    game = simulate(ExponentialWeights(k, 1e-4, batch), LastActionPunishing(), horizon=T, seed=generator(7, k))
     regret = float(game["regret"].item())
     assert regret == pytest.approx((1 - 1 / batch) * (1 - 1 / k), abs=0.02)  # the limit for small eta
     assert regret > sum(bounds.regret_terms(eta=1e-2, n_experts=k, horizon=T).values())
@@ -234,7 +253,7 @@ def test_batching_fails_against_an_adversary_that_sees_actions(k, batch):
 def test_tail_bound():
     # P(R_T > bound) <= beta = 0.05; 400 games exceed more than 37 times with probability below 1e-3, fixed seed
     terms = bounds.regret_terms(eta=0.05, n_experts=2, horizon=200, beta=0.05, version="sharper")
-    game = play(ExponentialWeights(2, 0.05), LastActionPunishing(), 200, generator(8), replicates=400)
+    game = simulate(ExponentialWeights(2, 0.05), LastActionPunishing(), horizon=200, seed=generator(8), replicates=400)
     assert int((game["regret"] > sum(terms.values())).sum()) <= 37
 
 
@@ -244,7 +263,12 @@ def test_worst_regret_of_two_experts():
     )
     # all binary sequences of five rounds, played
     worst = max(
-        float(play(ExponentialWeights(2, 0.7), ObliviousLosses(rows), 5, generator(0)).mean_loss_regret.item()) * 5
+        float(
+            simulate(
+                ExponentialWeights(2, 0.7), ObliviousLosses(rows), horizon=5, seed=generator(0)
+            ).mean_loss_regret.item()
+        )
+        * 5
         for code in range(3**5)
         for rows in [np.array([[(0, 0), (0, 1), (1, 0)][code // 3**i % 3] for i in range(5)], dtype=float)]
     )
@@ -264,12 +288,18 @@ def test_worst_regret_of_two_experts():
         (lambda: ExponentialWeights(2, 0.0), r"eta must be .* > 0, got 0.0"),
         (lambda: ExponentialWeights(2, -1), r"eta must be .* > 0, got -1"),
         (lambda: ExponentialWeights(2, math.nan), r"eta must be .* got nan"),
-        (lambda: play(ExponentialWeights(2, math.inf), alternating(), 2, generator(0)), r"eta must be finite for more"),
         (
-            lambda: play(ExponentialWeights(2, 1), np.ones((3, 2)), 2, generator(0)),
+            lambda: simulate(ExponentialWeights(2, math.inf), alternating(), horizon=2, seed=generator(0)),
+            r"eta must be finite for more",
+        ),
+        (
+            lambda: simulate(ExponentialWeights(2, 1), np.ones((3, 2)), horizon=2, seed=generator(0)),
             r"ObliviousLosses\(matrix\)\), got an",
         ),
-        (lambda: play(ExponentialWeights(2, 1), alternating(), 2, generator(0), delta=1), r"delta must be .* got 1"),
+        (
+            lambda: simulate(ExponentialWeights(2, 1), alternating(), horizon=2, seed=generator(0), delta=1),
+            r"delta must be .* got 1",
+        ),
         (lambda: ExponentialWeights(2, 0.1, 0), r"batch must be an integer >= 1, got 0"),
         (lambda: ExponentialWeights(2, 0.1).probabilities([0.0]), r"cumulative_losses must have last dimension 2"),
         (lambda: weights.probabilities([0.0, math.nan], 1.0), r"cumulative_losses\[1\] must be finite, got nan"),
@@ -279,15 +309,26 @@ def test_worst_regret_of_two_experts():
         (lambda: BernoulliExperts([0.5, -0.1]), r"means\[1\] must be finite and in \[0, 1\], got -0.1"),
         (lambda: BernoulliExperts([]), r"means must have at least one expert"),
         (lambda: Callback(3), r"function must be callable, got 3"),
-        (lambda: play(ExponentialWeights(2, 0.1), alternating(), 0, generator(0)), r"horizon .* >= 1, got 0"),
-        (lambda: play(ExponentialWeights(2, 0.1), alternating(), 5, 0), r"rng must be a numpy.random.Generator, got 0"),
-        (lambda: play("hedge", alternating(), 5, generator(0)), r"learner must be ExponentialWeights, got 'hedge'"),
         (
-            lambda: play(ExponentialWeights(2, 0.1), ObliviousLosses([[0.0, 1.0]]), 2, generator(0)),
+            lambda: simulate(ExponentialWeights(2, 0.1), alternating(), horizon=0, seed=generator(0)),
+            r"horizon .* >= 1, got 0",
+        ),
+        (
+            lambda: simulate(ExponentialWeights(2, 0.1), alternating(), horizon=5, seed=-1),
+            r"seed must be .* got -1",
+        ),
+        (
+            lambda: simulate("hedge", alternating(), horizon=5, seed=generator(0)),
+            r"learner must be an object with n_experts, weights and act, got 'hedge'",
+        ),
+        (
+            lambda: simulate(ExponentialWeights(2, 0.1), ObliviousLosses([[0.0, 1.0]]), horizon=2, seed=generator(0)),
             r"horizon must be <= 1",
         ),
         (
-            lambda: play(ExponentialWeights(2, 0.1), alternating(), 9, generator(0), checkpoints=[3, 2, 9]),
+            lambda: simulate(
+                ExponentialWeights(2, 0.1), alternating(), horizon=9, seed=generator(0), checkpoints=[3, 2, 9]
+            ),
             r"checkpoints must be increasing",
         ),
     ],
@@ -310,10 +351,39 @@ def test_bad_input(make, message):
 )
 def test_a_callback_with_bad_losses_is_refused_in_its_round(losses, message):
     with pytest.raises(ValueError, match=message):
-        play(ExponentialWeights(2, 0.1), lambda t, actions: [0.0, 1.0] if t < 3 else losses, 5, generator(0))
+        simulate(
+            ExponentialWeights(2, 0.1), lambda t, actions: [0.0, 1.0] if t < 3 else losses, horizon=5, seed=generator(0)
+        )
 
 
 def test_losses_outside_the_unit_interval_would_break_the_bound():
     # five times the losses are five times the learning rate: 5 T (expit(5 eta) - 1/2) / 2 against eta T + ln 2 / eta
     T, eta = 1000, 0.1
     assert 5 * T * (expit(5 * eta) - 0.5) / 2 > eta * T + math.log(2) / eta
+
+
+class FollowTheLeader:
+    """A learner of one's own: no noise, no epsilon."""
+
+    n_experts = 2
+
+    def weights(self, cumulative_losses):
+        return (cumulative_losses == cumulative_losses.min()) * (np.arange(2) == cumulative_losses.argmin())
+
+    def act(self, cumulative_losses, rng):
+        return int(cumulative_losses.argmin())
+
+
+def test_a_learner_of_ones_own_plays_and_states_no_epsilon():
+    game = simulate(FollowTheLeader(), alternating(), horizon=10, replicates=2, seed=0)
+    # the leader always loses next: (0, 1) first, so expert 0 wins round 1 and loses round 2, ...
+    assert game["played_loss"].values.tolist() == [[5.0], [5.0]] and game["regret"].values.tolist() == [[0.0], [0.0]]
+    assert all(math.isnan(game.attrs[name]) for name in ("eta", "value_epsilon", "effective_epsilon"))
+
+
+def test_a_seed_a_sequence_and_a_generator_give_the_same_game():
+    games = [
+        simulate(ExponentialWeights(3, 0.5), BernoulliExperts([0.2, 0.5, 0.5]), horizon=40, replicates=3, seed=seed)
+        for seed in (7, seed_sequence(7), generator(7))
+    ]
+    assert games[0].identical(games[1]) and games[0].identical(games[2])

@@ -138,7 +138,7 @@ def test_the_worst_regret_of_batches_is_that_of_all_sequences(batch):
     for word in range(2**horizon):
         bits = (word >> np.arange(horizon)) & 1
         losses = np.stack([bits, 1 - bits], axis=1).astype(float)
-        game = experts.play(learner, experts.ObliviousLosses(losses), horizon, generator(0, "any"))
+        game = experts.simulate(learner, experts.ObliviousLosses(losses), horizon=horizon, seed=generator(0, "any"))
         worst = max(worst, game["mean_loss_regret"].item())
     assert batching.worst_regret(eta, horizon, batch) == pytest.approx(worst, rel=1e-12, abs=0)
     assert batching.worst_regret(eta, horizon, 1) == minimax.worst_regret(eta, horizon)
@@ -149,8 +149,12 @@ def test_an_adversary_that_sees_actions_forces_its_regret_on_every_run():
     assert losses(1, np.array([], dtype=int)).tolist() == [0, 0, 0]
     assert losses(2, np.array([2])).tolist() == [0, 0, 1]
     assert losses(3, np.array([2, 2])).tolist() == [0, 0, 0]
-    game = experts.play(
-        experts.ExponentialWeights(3, 0.1, 4), batching.punish_repeats(3, 4), 120, generator(0, "x"), replicates=5
+    game = experts.simulate(
+        experts.ExponentialWeights(3, 0.1, 4),
+        batching.punish_repeats(3, 4),
+        horizon=120,
+        seed=generator(0, "x"),
+        replicates=5,
     )
     assert game["regret"].min() >= batching.forced(3, 4) - 1e-12
     assert batching.forced(3, 4) == pytest.approx(0.5, rel=1e-12, abs=0)

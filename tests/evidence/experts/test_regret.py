@@ -176,7 +176,7 @@ def test_adversaries_and_what_is_measured_of_them():
     made = regret.six_adversaries(3, 50, generator(0, "made"))
     learner = experts.ExponentialWeights(3, 0.2)
     for name, adversary in made.items():
-        game = experts.play(learner, adversary, 50, generator(0, name), replicates=4)
+        game = experts.simulate(learner, adversary, horizon=50, seed=generator(0, name), replicates=4)
         found = regret.measured(name, 3, game, 0.5)
         values = game["regret"].values[:, -1]
         assert found.mean == pytest.approx(values.mean(), rel=1e-12, abs=1e-15)

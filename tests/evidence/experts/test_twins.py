@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dpregret.experts import ExponentialWeights, LeaderPunishing, exponential_weights_eta, play
+from dpregret.experts import ExponentialWeights, LeaderPunishing, exponential_weights_eta, simulate
 from dpregret.experts.weights import drawn_rate, inverse_cdf
 from dpregret.simulation import generator
 from evidence.experts import audit, transcripts
@@ -101,9 +101,9 @@ def test_the_epsilon_of_a_learner_comes_from_its_weights():
     one, two = (kind(3, 0.07).value_epsilon(50) for kind in (ExponentialWeights, DoubledRate))
     assert two == pytest.approx(ExponentialWeights(3, 0.14).value_epsilon(50), rel=1e-12, abs=0)
     assert two > 2 * one
-    game = play(DoubledRate(3, 0.07), LeaderPunishing(), 50, generator(0), record_actions=True)
+    game = simulate(DoubledRate(3, 0.07), LeaderPunishing(), horizon=50, seed=generator(0), record_actions=True)
     assert game.attrs["value_epsilon"] == two
-    same = play(ExponentialWeights(3, 0.14), LeaderPunishing(), 50, generator(0), record_actions=True)
+    same = simulate(ExponentialWeights(3, 0.14), LeaderPunishing(), horizon=50, seed=generator(0), record_actions=True)
     np.testing.assert_array_equal(game["actions"], same["actions"])  # games of a subclass follow its own weights
 
 
