@@ -53,6 +53,11 @@ def square_error_probability(mu: Fraction, users: int) -> Fraction:
     return 4 * (20 + 8 * mu**2) / users
 
 
+def chi_square_share(m: float, alpha: float) -> float:
+    """The chi-square of the sign pair over its closed bound."""
+    return lower_bounds.sign_flip_pair(m, alpha).chi_square / lower_bounds.sign_flip_chi_square_bound(m, alpha)
+
+
 def le_cam(n: float, alpha: float) -> float:
     """Le Cam's bound for the sign pair with its exact test error, the largest over a grid of m near n^(-1/4)."""
     return max(m / 2 * lower_bounds.sign_flip_pair(m, alpha).overlap(n) for m in np.linspace(0.5, 1.5, 15) * n**-0.25)

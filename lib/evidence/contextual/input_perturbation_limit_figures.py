@@ -18,9 +18,10 @@ DASHES, DOTS, DASH_DOTS = (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1))
 def draw_divergence(
     lengths: np.ndarray, kl: Mapping[str, np.ndarray], sizes: np.ndarray, pairs: Mapping[str, np.ndarray], alpha: float
 ) -> None:
-    """Figure contextual-input-perturbation-divergence: Lemma 6.1 beside the pairs "zero against half" and "sign".
+    """Figure contextual-input-perturbation-divergence: Lemma 6.1 beside the paper's pair and the sign pair.
 
-    ``kl`` has KL over the cube of ``lengths`` for each direction; ``pairs`` the KL of one record at m in ``sizes``.
+    ``kl`` has KL over the cube of ``lengths`` for each direction; ``pairs`` the KL of one record at m in ``sizes``, by
+    the names of the pairs.
     """
     rows = report.Rows("panel", "curve", "size", "value")
     fig, (left, right) = report.panels(2, height=3.9, sharex=False, sharey=False)
@@ -32,13 +33,10 @@ def draw_divergence(
     left.axhline(1 / 6, color=GREY, linewidth=1, linestyle=DOTS, label="1/6")
     left.set(xscale="log", yscale="log", xlabel="α‖μ‖₁", ylabel="KL / (α‖μ‖₁)³", ylim=(0.02, 40))
     left.legend(fontsize=8, loc="center left", bbox_to_anchor=(0, 0.66))
-    looks = {
-        "zero against half": dict(color=RED, linestyle="--", label="θ₂ = 0 against ½ (the paper's)"),
-        "sign": dict(color=BLUE, label="θ₂ = ½ against −½"),
-    }
-    for name, look in looks.items():
-        right.plot(sizes, pairs[name], **look)
-        rows.add(panel="b", curve=name, size=sizes, value=pairs[name])
+    looks = (("zero against half", RED, "--", " (the paper's)"), ("sign", BLUE, "-", ""))
+    for (name, values), (curve, color, style, whose) in zip(pairs.items(), looks, strict=True):
+        right.plot(sizes, values, color=color, linestyle=style, label=name + whose)
+        rows.add(panel="b", curve=curve, size=sizes, value=values)
     right.set(xscale="log", yscale="log", xlabel="m", ylabel="KL of one record")
     right.legend(fontsize=8.5, loc="upper left")
     report.publish(
@@ -141,12 +139,12 @@ def draw_policies(
     fig, axes = report.panels(2, height=4.6)
     shown = {
         "perturbed inputs": [
-            ("context filtering, measured", *filtered, BLUE, "-", "o"),
+            ("context filtering, measured", filtered.mean, filtered.se, BLUE, "-", "o"),
             ("its proved bound", proved, None, GREEN, "--", ""),
             ("$T^{2/3}$", horizons ** (2 / 3), None, RED, ":", ""),
         ],
         "perturbed sufficient statistics": [
-            ("follow the sign, measured", *followed, ORANGE, "-", "s"),
+            ("follow the sign, measured", followed.mean, followed.se, ORANGE, "-", "s"),
             ("no policy below", floor, None, GREY, DASH_DOTS, ""),
             ("$\\sqrt{T}$", horizons**0.5, None, BLACK, ":", ""),
         ],

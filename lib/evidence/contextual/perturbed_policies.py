@@ -8,31 +8,36 @@ step.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpregret.simulation import sums
+from dpregret.simulation.seeds import generator
 from evidence.report import enclosure
 
 
-class Filtered(NamedTuple):
-    """Repetitions of context filtering: regret (size,), and whether the wrong sign was found (size,)."""
+class Played(NamedTuple):
+    """Repetitions of a policy: regret (size,), and whether it went by the wrong sign at the end (size,)."""
 
     regret: np.ndarray
     wrong: np.ndarray
 
 
 class Worst(NamedTuple):
-    """The largest mean regret over the instances at each horizon, and its standard error: arrays (horizon,)."""
+    """The largest mean regret over the instances at each horizon, and its standard error: arrays (horizon,).
+
+    ``wrong`` counts the repetitions, of all instances and horizons, that went by the wrong sign at the end.
+    """
 
     mean: np.ndarray
     se: np.ndarray
+    wrong: int
 
 
-def context_filter(horizon: float, gap: float, *, alpha: float, size: int, rng: np.random.Generator) -> Filtered:
+def context_filter(horizon: float, gap: float, *, alpha: float, size: int, rng: np.random.Generator) -> Played:
     """Algorithm "context filtering" on perturbed inputs, phi = (1/2, x m), theta = (1/2, 1/2), gap = m/2 <= 1/2.
 
     In blocks that double, arm 1 is played at x = 1 alone and then at x = -1 alone; once the means of the perturbed
@@ -58,7 +63,7 @@ def context_filter(horizon: float, gap: float, *, alpha: float, size: int, rng: 
             wrong |= stop & (difference < 0)
             undecided &= ~stop
         n *= 2
-    return Filtered(regret, wrong)
+    return Played(regret, wrong)
 
 
 def context_filter_bound(horizon: np.ndarray, alpha: float) -> np.ndarray:
@@ -67,8 +72,8 @@ def context_filter_bound(horizon: np.ndarray, alpha: float) -> np.ndarray:
     return 24 * ((np.sqrt(2) + 2 / alpha) * np.sqrt(1.5 * horizon * log) + 3 * log / alpha) + 3
 
 
-def follow_the_sign(horizon: float, m: float, *, scale: float, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Regret (size,) of "follow the sign" on perturbed statistics, phi = (0, x m) and theta = (0, 1).
+def follow_the_sign(horizon: float, m: float, *, scale: float, size: int, rng: np.random.Generator) -> Played:
+    """The policy "follow the sign" on perturbed statistics, phi = (0, x m) and theta = (0, 1).
 
     After each block, as long as all before, arm 1 is played where it is better under the sign of the sum so far.
     """
@@ -80,15 +85,26 @@ def follow_the_sign(horizon: float, m: float, *, scale: float, size: int, rng: n
         shown = sums.binomial(rng, users, 0.5, size=size)  # rounds of arm 1, one context
         total += shown * m**2 + sums.laplace_sum(rng, users, scale, size=size)
         played += users
-    return regret
+    return Played(regret, total < 0)
 
 
-def worst(regret: Sequence[Sequence[np.ndarray]]) -> Worst:
-    """The instance of largest mean at each horizon, of regrets [horizon][instance] of at least two repetitions."""
-    regret = np.asarray(regret)
+def worst(
+    play: Callable[[float, float, np.random.Generator], Played],
+    horizons: Iterable[float],
+    instances: Sequence[float],
+    *,
+    seed: int,
+    name: str,
+) -> Worst:
+    """The instance of largest mean regret at each horizon T: ``play(T, c, rng)`` for all c in ``instances``.
+
+    The generator is that of ``seed``, the experiment's ``name``, T and the number of the instance.
+    """
+    runs = [[play(T, c, generator(seed, name, T, index)) for index, c in enumerate(instances)] for T in horizons]
+    regret = np.array([[run.regret for run in row] for row in runs])
     mean, se = regret.mean(axis=2), regret.std(axis=2, ddof=1) / math.sqrt(regret.shape[2])
     at = np.arange(len(regret)), mean.argmax(axis=1)
-    return Worst(mean[at], se[at])
+    return Worst(mean[at], se[at], sum(int(run.wrong.sum()) for row in runs for run in row))
 
 
 def cutting_planes_bound(exponent: int) -> tuple[Any, Any]:

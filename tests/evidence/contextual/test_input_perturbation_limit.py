@@ -20,7 +20,7 @@ FLOOR = np.array([10.0, 100.0])
 
 
 def measured(*mean, se=1.0):
-    return Worst(np.array(mean), np.full(len(mean), se))
+    return Worst(np.array(mean), np.full(len(mean), se), 0)
 
 
 # Computation
@@ -49,6 +49,11 @@ def test_chebyshevs_bound_has_the_variance_of_a_square():
     variance = moment(4) - moment(2) ** 2
     assert moment(2) - 2 == pytest.approx(float(mu**2), rel=1e-9, abs=0)
     assert float(limit.square_error_probability(mu, users)) == pytest.approx(4 * variance / users, rel=1e-9, abs=0)
+
+
+def test_the_chi_square_of_the_sign_pair_reaches_its_bound_as_m_vanishes():
+    assert limit.chi_square_share(1e-4, 1.0) == pytest.approx(1, abs=1e-3)
+    assert limit.chi_square_share(0.8, 1.0) < limit.chi_square_share(0.02, 1.0) < 1
 
 
 def test_le_cam_with_the_exact_error_is_above_the_certified_bound():
@@ -176,7 +181,7 @@ def published(tmp_path, monkeypatch):
 
 def test_figure_of_the_divergences(published):
     lengths, sizes = np.array([0.1, 1.0]), np.array([0.1, 0.2, 0.4])
-    pairs = {"zero against half": sizes**3, "sign": sizes**4}
+    pairs = {"one": sizes**3, "other": sizes**4}
     figures.draw_divergence(lengths, {"(1, 0)": lengths / 6}, sizes, pairs, 1.0)
     rows = published("divergence")
     assert [(row["panel"], row["curve"]) for row in rows] == [

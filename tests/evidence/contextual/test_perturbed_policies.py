@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from dpregret.simulation.seeds import generator
 from evidence.contextual import perturbed_policies as policies
 
 
@@ -66,15 +67,35 @@ def test_following_the_sign_loses_what_a_plain_loop_does():
     horizon, m, scale, size = 64, 0.9, 0.7, 20_000
     fast = policies.follow_the_sign(float(horizon), m, scale=scale, size=size, rng=np.random.default_rng(1))
     plain = plain_follower(horizon, m, scale, size, np.random.default_rng(2))
-    error = math.hypot(fast.std(), plain.std()) / math.sqrt(size)
-    assert abs(fast.mean() - plain.mean()) < 5 * error
+    error = math.hypot(fast.regret.std(), plain.std()) / math.sqrt(size)
+    assert abs(fast.regret.mean() - plain.mean()) < 5 * error
+
+
+def test_following_the_sign_is_wrong_where_the_noise_is_much_larger():
+    arguments = dict(size=2000, rng=np.random.default_rng(1))
+    assert not policies.follow_the_sign(1e6, 0.9, scale=1.0, **arguments).wrong.any()
+    lost = policies.follow_the_sign(1e6, 0.01, scale=1e3, **arguments)
+    assert abs(lost.wrong.mean() - 0.5) < 0.06
+    assert np.corrcoef(lost.wrong, lost.regret)[0, 1] > 0.3
 
 
 def test_the_worst_instance_of_each_horizon():
-    regret = [[np.array([1.0, 3.0]), np.array([5.0, 5.0])], [np.array([10.0, 14.0]), np.array([0.0, 2.0])]]
-    found = policies.worst(regret)
+    regret = {(1.0, 10): [1.0, 3.0], (1.0, 20): [5.0, 5.0], (2.0, 10): [10.0, 14.0], (2.0, 20): [0.0, 2.0]}
+    draws = {}
+
+    def play(horizon, instance, rng):
+        draws[horizon, instance] = rng.random()
+        return policies.Played(np.array(regret[horizon, instance]), np.array([instance == 10, False]))
+
+    found = policies.worst(play, [1.0, 2.0], [10, 20], seed=3, name="made up")
     np.testing.assert_allclose(found.mean, [5, 12])
     np.testing.assert_allclose(found.se, [0, 2])
+    assert found.wrong == 2
+    assert draws == {
+        (horizon, instance): generator(3, "made up", horizon, index).random()
+        for horizon in (1.0, 2.0)
+        for index, instance in enumerate((10, 20))
+    }
 
 
 def test_the_ball_holds_the_bound_on_cutting_planes():
