@@ -14,11 +14,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from dpregret import _checks
-from dpregret.cascading.kernels import IndexKernel
-from dpregret.cascading.learner import Index, IndexLearner, Noise
+from dpregret.cascading.learner import Index, IndexLearner, IndexRule, Noise
 from dpregret.privacy import composition
 from dpregret.privacy.mechanisms import Gaussian
 
@@ -45,8 +42,8 @@ class IndexPolicy:
     def learner(self, n_items: int, list_length: int, horizon: int) -> IndexLearner:
         return IndexLearner(n_items, list_length, self.index(list_length), self.noise(list_length))
 
-    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> IndexKernel:
-        return IndexKernel(means, list_length, self.index(list_length), self.noise(list_length))
+    def rule(self, n_items: int, list_length: int, horizon: int) -> IndexRule:
+        return IndexRule(*map(float, self.index(list_length)), *self.noise(list_length))
 
     def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
         """The privacy of the noisy values alone, for two users who examine the same positions.
