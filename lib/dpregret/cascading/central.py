@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from dpregret import _checks
+from dpregret.cascading.learner import Noise
 from dpregret.cascading.play import COUNT, MEAN, ROOT, SHOWN, SLOPE, UPPER, draw_noise, top_k
 from dpregret.privacy.continual import HybridMechanism
 
@@ -144,7 +145,7 @@ def insert(rng, value, half, e, n, state):
     """
     state[PENDING, e] += value
     if n & (n - 1) == 0:
-        state[RELEASED, e] += state[PENDING, e] + draw_noise(rng, 1, 1.0 / half)
+        state[RELEASED, e] += state[PENDING, e] + draw_noise(rng, Noise(1, 1.0 / half))
         state[PENDING, e] = 0.0
         state[LEVELS, e] += n > 1
         return state[RELEASED, e]
@@ -156,7 +157,7 @@ def insert(rng, value, half, e, n, state):
     above = level + 1
     while n >> above & 1 == 0:
         above += 1
-    total = value + draw_noise(rng, 1, state[LEVELS, e] / half)
+    total = value + draw_noise(rng, Noise(1, state[LEVELS, e] / half))
     if above < state[LEVELS, e]:  # the top bit of n itself is the block's
         total = state[TOTALS + above, e] + total
     state[TOTALS + level, e] = total
@@ -169,8 +170,7 @@ class HybridRule(NamedTuple):
     half: float
     width: float
     own_log: bool
-
-    rows = TOTALS + BITS
+    rows: int = TOTALS + BITS  # of a state
 
     def initialise(self, state, weights):
         state[COUNT] = state[ROOT] = 1.0

@@ -140,8 +140,7 @@ class ClickRule(NamedTuple):
     truth: float
     lie: float
     contrast: float
-
-    rows = 7
+    rows: int = 7  # of a state
 
     def recommend(self, t, log_t, state, lists):
         for e in range(state.shape[1]):
@@ -164,13 +163,11 @@ class ClickRule(NamedTuple):
 class ClickBlockRule(NamedTuple):
     """The compiled twin of `ClickObservationDPLearner`."""
 
-    kind: int
-    scale: float
-
-    rows = 9
+    noise: Noise
+    rows: int = 9  # of a state
 
     def recommend(self, t, log_t, state, lists):
-        root_log, by_log = math.sqrt(log_t), 3.0 * self.scale * log_t
+        root_log, by_log = math.sqrt(log_t), 3.0 * self.noise.scale * log_t
         for e in range(state.shape[1]):
             state[UPPER, e] = ratio(e, state[ROOT, e] * root_log + by_log, state)
         top_k(state[UPPER], lists[SHOWN])
@@ -183,10 +180,10 @@ class ClickBlockRule(NamedTuple):
             state[COUNT, e] += 1.0
             size = int(state[COUNT, e])
             if size & (size - 1) == 0:
-                state[CLICKS, e] += state[PENDING, e] + draw_noise(rng, self.kind, self.scale)
-                state[OBSERVATIONS, e] += state[PENDING_OBSERVATIONS, e] + draw_noise(rng, self.kind, self.scale)
+                state[CLICKS, e] += state[PENDING, e] + draw_noise(rng, self.noise)
+                state[OBSERVATIONS, e] += state[PENDING_OBSERVATIONS, e] + draw_noise(rng, self.noise)
                 state[PENDING, e] = state[PENDING_OBSERVATIONS, e] = 0.0
-                state[ROOT, e] = math.sqrt(1.5 * size) + 2.0 * self.scale * math.sqrt(6.0 * count_bits(size))
+                state[ROOT, e] = math.sqrt(1.5 * size) + 2.0 * self.noise.scale * math.sqrt(6.0 * count_bits(size))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,7 +255,7 @@ class ClickObservationDP:
         return ClickObservationDPLearner(n_items, list_length, self.noise(list_length))
 
     def rule(self, n_items: int, list_length: int, horizon: int) -> ClickBlockRule:
-        return ClickBlockRule(*self.noise(list_length))
+        return ClickBlockRule(self.noise(list_length))
 
     def noise(self, list_length: int) -> Noise:
         """On each block sum, of clicks or of observations."""

@@ -208,8 +208,7 @@ class BitRule(NamedTuple):
     truth: float
     kl: bool
     by_mean: bool
-
-    rows = 7
+    rows: int = 7  # of a state
 
     def recommend(self, t, log_t, state, lists):
         if self.kl:
@@ -234,11 +233,9 @@ class BlockRule(NamedTuple):
     """The compiled twin of `FirstPositionDPLearner`."""
 
     epsilon: float
-    kind: int
-    scale: float
+    noise: Noise
     by_mean: bool
-
-    rows = 7
+    rows: int = 7  # of a state
 
     def recommend(self, t, log_t, state, lists):
         root_log = math.sqrt(log_t)
@@ -254,7 +251,7 @@ class BlockRule(NamedTuple):
         size = int(state[COUNT, e])
         if size & (size - 1) == 0:
             blocks = count_bits(size)
-            state[SUM, e] += state[PENDING, e] + draw_noise(rng, self.kind, self.scale)
+            state[SUM, e] += state[PENDING, e] + draw_noise(rng, self.noise)
             state[PENDING, e] = 0.0
             state[MEAN, e] = state[SUM, e] / size
             state[ROOT, e] = math.sqrt(1.5 / size) + 2.0 * math.sqrt(3.0 * blocks) / (self.epsilon * size)
@@ -363,7 +360,7 @@ class FirstPositionDP:
         return FirstPositionDPLearner(n_items, list_length, self.fill, self.epsilon, self.noise(list_length))
 
     def rule(self, n_items: int, list_length: int, horizon: int) -> BlockRule:
-        return BlockRule(float(self.epsilon), *self.noise(list_length), self.fill == "mean")
+        return BlockRule(float(self.epsilon), self.noise(list_length), self.fill == "mean")
 
     def noise(self, list_length: int) -> Noise:
         """On each block sum."""

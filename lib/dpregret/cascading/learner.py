@@ -108,22 +108,17 @@ class IndexLearner:
 class IndexRule(NamedTuple):
     """The compiled twin of `IndexLearner`: an index costs two multiplications, since 1/sqrt(n) and 1/n are kept."""
 
-    a: float
-    b: float
-    c: float
-    d: float
-    kind: int
-    scale: float
-
-    rows = 6
+    bonus: Index
+    noise: Noise
+    rows: int = 6  # of a state
 
     def initialise(self, state, weights):
         state[COUNT] = state[ROOT] = state[SLOPE] = 1.0
         state[SUM] = state[MEAN] = weights
 
     def recommend(self, t, log_t, state, lists):
-        by_root = self.a * math.sqrt(log_t) + self.b * math.sqrt(log_t + self.c)
-        by_slope = self.d * log_t
+        by_root = self.bonus.a * math.sqrt(log_t) + self.bonus.b * math.sqrt(log_t + self.bonus.c)
+        by_slope = self.bonus.d * log_t
         for e in range(state.shape[1]):
             state[UPPER, e] = state[MEAN, e] + by_root * state[ROOT, e] + by_slope * state[SLOPE, e]
         top_k(state[UPPER], lists[SHOWN])
@@ -132,7 +127,7 @@ class IndexRule(NamedTuple):
         for k in range(min(click, items.size)):
             e = items[k]
             state[COUNT, e] += 1.0
-            state[SUM, e] += (1.0 if k + 1 == click else 0.0) + draw_noise(rng, self.kind, self.scale)
+            state[SUM, e] += (1.0 if k + 1 == click else 0.0) + draw_noise(rng, self.noise)
             state[SLOPE, e] = 1.0 / state[COUNT, e]
             state[ROOT, e] = math.sqrt(state[SLOPE, e])
             state[MEAN, e] = state[SUM, e] * state[SLOPE, e]

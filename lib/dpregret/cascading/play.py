@@ -4,8 +4,7 @@ A policy is compiled from its *rule*, a `NamedTuple` of its numbers with the two
 
     class Rule(NamedTuple):
         epsilon: float
-
-        rows = 6  # of the state
+        rows: int = 6  # of a state
 
         def recommend(self, t, log_t, state, lists): ...  # writes the list of round t into lists[SHOWN]
         def update(self, rng, state, items, click): ...  # learns from the click of one user
@@ -90,13 +89,13 @@ def top_k(upper: np.ndarray, chosen: np.ndarray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def draw_noise(rng, kind, scale):
+def draw_noise(rng, noise):
     """Noise.draw."""
-    if kind == 1:
-        magnitude = scale * rng.standard_exponential()
+    if noise.kind == 1:
+        magnitude = noise.scale * rng.standard_exponential()
         return magnitude if rng.random() < 0.5 else -magnitude
-    if kind == 2:
-        return scale * rng.standard_normal()
+    if noise.kind == 2:
+        return noise.scale * rng.standard_normal()
     return 0.0
 
 
@@ -134,9 +133,9 @@ class Cascade(NamedTuple):
         return unclicked - self.best_unclicked, click
 
 
-for _name in ("recommend", "respond", "update"):  # in compiled code a call of one of these is replaced by its source
+for _name in ("recommend", "respond", "update"):  # compiled code has their source in place of a call
 
-    @overload_method(types.BaseNamedTuple, _name, strict=False, inline="always")
+    @overload_method(types.BaseNamedTuple, _name, strict=False, inline="always")  # type: ignore[call-arg]
     def _source(self, *arguments, _name=_name):
         return getattr(self.instance_class, _name)
 
@@ -160,9 +159,8 @@ def _play(rng, users, rule, start, logs, stops, state, lists, regret):
             regret[r, i] += total
 
 
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
-_kept = njit(cache=True, **_OPTIONS)(_play)
-_fresh = njit(**_OPTIONS)(_play)  # numba would not notice that a reader's rule has changed
+_kept = njit(_play, cache=True, nogil=True, error_model="numpy")
+_fresh = njit(_play, nogil=True, error_model="numpy")  # numba would not notice that a reader's rule has changed
 
 
 class Run:

@@ -31,7 +31,10 @@ def _sensitivity(list_length: int, sensitivity: str) -> float:
 class IndexPolicy:
     """A policy that shows the K items of largest upper confidence bound and averages the values it is sent."""
 
-    initial_observation = True  # user 0 is observed raw ("Observe w_0")
+    @property
+    def initial_observation(self) -> bool:
+        """Whether user 0 is observed raw ("Observe w_0")."""
+        return True
 
     def index(self, list_length: int) -> Index:
         raise NotImplementedError
@@ -43,7 +46,7 @@ class IndexPolicy:
         return IndexLearner(n_items, list_length, self.index(list_length), self.noise(list_length))
 
     def rule(self, n_items: int, list_length: int, horizon: int) -> IndexRule:
-        return IndexRule(*map(float, self.index(list_length)), *self.noise(list_length))
+        return IndexRule(self.index(list_length), self.noise(list_length))
 
     def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
         """The privacy of the noisy values alone, for two users who examine the same positions.

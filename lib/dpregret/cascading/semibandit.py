@@ -81,15 +81,10 @@ class SemiBandit(NamedTuple):
 class CUCBRule(NamedTuple):
     """The compiled twin of `CUCBLearner` with the oracle `TopK`."""
 
-    a: float
-    b: float
-    c: float
-    d: float
-    kind: int
-    scale: float
+    bonus: Index
+    noise: Noise
     raw: bool
-
-    rows = 6
+    rows: int = 6  # of a state
 
     def recommend(self, t, log_t, state, lists):
         n_arms = state.shape[1]
@@ -97,9 +92,9 @@ class CUCBRule(NamedTuple):
             for k in range(lists.shape[1]):
                 lists[SHOWN, k] = (t - 1 + k) % n_arms
         else:
-            by_root = self.a * math.sqrt(log_t) + self.b * math.sqrt(log_t + self.c)
+            by_root = self.bonus.a * math.sqrt(log_t) + self.bonus.b * math.sqrt(log_t + self.bonus.c)
             for e in range(n_arms):
-                exact = self.d * log_t / state[COUNT, e]
+                exact = self.bonus.d * log_t / state[COUNT, e]
                 state[UPPER, e] = state[MEAN, e] + by_root * state[ROOT, e] + exact
             top_k(state[UPPER], lists[SHOWN])
 
@@ -108,7 +103,7 @@ class CUCBRule(NamedTuple):
         for k in range(1 if first else items.size):
             e = items[k]
             state[COUNT, e] += 1.0
-            state[SUM, e] += outcomes[k] + (0.0 if first and self.raw else draw_noise(rng, self.kind, self.scale))
+            state[SUM, e] += outcomes[k] + (0.0 if first and self.raw else draw_noise(rng, self.noise))
             state[MEAN, e] = state[SUM, e] / state[COUNT, e]
             state[ROOT, e] = 1.0 / math.sqrt(state[COUNT, e])
 
@@ -120,7 +115,7 @@ def plain_round(learner: CUCBLearner, problem: SemiBanditProblem, target: float)
         arms = learner.recommend(t, rng)
         means = problem.means[arms]
         learner.update(arms, learner.privatize(t, problem.outcomes(means, rng), rng))
-        return target - problem.reward(means)
+        return target - float(problem.reward(means))
 
     return play
 
@@ -157,7 +152,7 @@ class CUCB:
         return CUCBLearner(n_arms, list_length, *parts, self.oracle, self.initial == "raw")
 
     def rule(self, n_arms: int, list_length: int, horizon: int) -> CUCBRule:
-        return CUCBRule(*map(float, self.index(list_length)), *self.noise(list_length), self.initial == "raw")
+        return CUCBRule(self.index(list_length), self.noise(list_length), self.initial == "raw")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,12 +161,15 @@ class _LocalCUCB(CUCB):
     noise_multiplier: float = 1.0
     bonus_multiplier: float = 1.0
     version: str = "printed"
-    initial: str = "raw"
+    initial: str = "raw"  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         self._cascade()  # checks epsilon and the multipliers
         _checks.choice("version", self.version, ("printed", "corrected"))
         _checks.choice("initial", self.initial, ("raw", "private"))
+
+    def _cascade(self) -> GaussianLDP | LaplaceLDP:
+        raise NotImplementedError
 
     def _multipliers(self) -> dict[str, float]:
         return {"noise_multiplier": self.noise_multiplier, "bonus_multiplier": self.bonus_multiplier}
