@@ -37,6 +37,7 @@ from tools.environment import ROOT
 
 SHARE = 0.97
 NOT_COPIED = (".git", ".venv", "_build", "__pycache__", ".*_cache", ".hypothesis", "*.egg-info")
+LOOP = {"recommend", "respond", "update"}  # methods that dpregret.cascading.play compiles
 NEED_A_BUILD = {"test_book.py", "test_figures.py", "test_notebooks.py"}
 LEAST_TIME, TIMES = 120.0, 10  # a mutation is given up after so many seconds, or times what its tests take without it
 
@@ -151,9 +152,14 @@ def read_entry(root: Path, package: str, entry: object) -> Mutation:
     return Mutation(package, file, before, after, tuple(tests), " ".join(equivalent.split()))
 
 
-def is_compiled(function: ast.AST) -> bool:
-    return isinstance(function, ast.FunctionDef) and any(
-        re.search(r"\b(njit|jit|vectorize|guvectorize)\b", ast.unparse(d)) for d in function.decorator_list
+def is_compiled(node: ast.AST) -> bool:
+    """Whether numba compiles it: a function with its decorator, or a rule of the cascading loop."""
+    if isinstance(node, ast.ClassDef):
+        return any(ast.unparse(base) == "NamedTuple" for base in node.bases) and any(
+            isinstance(part, ast.FunctionDef) and part.name in LOOP for part in node.body
+        )
+    return isinstance(node, ast.FunctionDef) and any(
+        re.search(r"\b(njit|jit|vectorize|guvectorize)\b", ast.unparse(d)) for d in node.decorator_list
     )
 
 
@@ -171,7 +177,8 @@ def kernels(root: Path) -> dict[str, frozenset[str]]:
             continue
         plain = [node for node in tree.body if not isinstance(node, (ast.FunctionDef, ast.ClassDef))]
         names = {n.id for part in (*compiled, *plain) for n in ast.walk(part) if isinstance(n, ast.Name)}
-        used = uses[path.relative_to(root).as_posix()] = {path.relative_to(root).as_posix()}
+        used = uses.setdefault(path.relative_to(root).as_posix(), set())
+        used.add(path.relative_to(root).as_posix())
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 for alias in node.names:
@@ -180,6 +187,8 @@ def kernels(root: Path) -> dict[str, frozenset[str]]:
                             file = Path("lib", *module.split(".")).with_suffix(".py")
                             if (root / file).is_file():
                                 used.add(file.as_posix())
+        if any(isinstance(node, ast.ClassDef) for node in compiled):  # the loop holds its source
+            uses.setdefault("lib/dpregret/cascading/play.py", set()).add(path.relative_to(root).as_posix())
     for _ in uses:
         for file, used in uses.items():
             uses[file] = used.union(*(uses[other] for other in used if other in uses))

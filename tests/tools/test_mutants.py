@@ -194,8 +194,8 @@ def test_an_interrupted_run_leaves_nothing_behind_and_goes_on(project):
 
 def test_kernels_that_hold_a_changed_function_are_compiled_again():
     held = mutants.kernels(ROOT)
-    helpers = {"lib/dpregret/cascading/kernels.py", "lib/dpregret/cascading/kl_index.py"}
-    assert helpers < held["lib/dpregret/cascading/first_position_kernels.py"]
+    rules = {f"lib/dpregret/cascading/{name}.py" for name in ("learner", "first_position", "semibandit")}
+    assert rules | {"lib/dpregret/cascading/kl_index.py"} < held["lib/dpregret/cascading/play.py"]
     assert all(file in used and all((ROOT / path).is_file() for path in used) for file, used in held.items())
     assert not any("lib/dpregret/_checks.py" in used for used in held.values())
 

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from dpregret import _checks
-from dpregret.cascading.kernels import cascade, draw_noise, list_regret, log_rounds, top_k
+from dpregret.cascading.learner import Noise
+from dpregret.cascading.play import COUNT, MEAN, ROOT, SHOWN, SLOPE, UPPER, draw_noise, top_k
 from dpregret.privacy.continual import HybridMechanism
 
-_LEVELS = 62  # of a binary mechanism within the integers
+BITS = 53  # of a count
+INITIAL, LEVELS, PENDING, RELEASED, EXACT = range(6, 11)  # further rows of a state; EXACT and TOTALS one a level
+TOTALS = EXACT + BITS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +97,8 @@ class HybridDP:
     def learner(self, n_items: int, list_length: int, horizon: int) -> HybridLearner:
         return HybridLearner(n_items, list_length, self.counter_epsilon(n_items), *self.width(n_items, horizon))
 
-    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> HybridKernel:
-        n_items = means.size
-        return HybridKernel(means, list_length, self.counter_epsilon(n_items), *self.width(n_items, horizon))
+    def rule(self, n_items: int, list_length: int, horizon: int) -> HybridRule:
+        return HybridRule(self.counter_epsilon(n_items) / 2, *self.width(n_items, horizon))
 
 
 class HybridLearner:
@@ -134,92 +137,61 @@ class HybridLearner:
             self.sums[item] = self.initial[item] + private_sum
 
 
-@njit(cache=True, nogil=True, inline="always")  # a call would count references to every array
-def insert(rng, value, half, e, n, levels, pending, released, exact, totals):
+@njit(cache=True, nogil=True)
+def insert(rng, value, half, e, n, state):
     """HybridMechanism.add and release for the n-th item of counter e; ``half`` is epsilon / 2. Returns the private sum.
 
-    ``totals[e, level]`` is the noisy sum over the binary mechanism's levels from ``level`` up, when that level was set.
+    ``TOTALS + level`` is the noisy sum over the binary mechanism's levels from ``level`` up, when that level was set.
     """
-    pending[e] += value
+    state[PENDING, e] += value
     if n & (n - 1) == 0:
-        released[e] += pending[e] + draw_noise(rng, 1, 1.0 / half)
-        pending[e] = 0.0
-        levels[e] += n > 1
-        return released[e]
+        state[RELEASED, e] += state[PENDING, e] + draw_noise(rng, Noise(1, 1.0 / half))
+        state[PENDING, e] = 0.0
+        state[LEVELS, e] += n > 1
+        return state[RELEASED, e]
     level = 0
     while n >> level & 1 == 0:
-        value += exact[e, level]
+        value += state[EXACT + level, e]
         level += 1
-    exact[e, level] = value
+    state[EXACT + level, e] = value
     above = level + 1
     while n >> above & 1 == 0:
         above += 1
-    total = value + draw_noise(rng, 1, levels[e] / half)
-    if above < levels[e]:  # the top bit of n itself is the block's
-        total = totals[e, above] + total
-    totals[e, level] = total
-    return released[e] + total
+    total = value + draw_noise(rng, Noise(1, state[LEVELS, e] / half))
+    if above < state[LEVELS, e]:  # the top bit of n itself is the block's
+        total = state[TOTALS + above, e] + total
+    state[TOTALS + level, e] = total
+    return state[RELEASED, e] + total
 
 
-@njit(cache=True, nogil=True)
-def _advance(
-    rng, logs, means, best_unclicked, half, width, own_log,
-    counts, initial, mean, root, slope, levels, pending, released, exact, totals, chosen,
-):  # fmt: skip
-    n_items = means.size
-    length = chosen.size
-    upper = np.empty(n_items)
-    regret = 0.0
-    for log_t in logs:
+class HybridRule(NamedTuple):
+    """The compiled twin of `HybridLearner`."""
+
+    half: float
+    width: float
+    own_log: bool
+    rows: int = TOTALS + BITS  # of a state
+
+    def initialise(self, state, weights):
+        state[COUNT] = state[ROOT] = 1.0
+        state[INITIAL] = state[MEAN] = weights
+        state[SLOPE] = self.width * (math.log(2.0) ** 1.5 if self.own_log else 1.0)
+
+    def recommend(self, t, log_t, state, lists):
         by_root = math.sqrt(1.5 * log_t)
-        for e in range(n_items):
-            upper[e] = mean[e] + by_root * root[e] + log_t * slope[e]
-        top_k(upper, chosen)
-        regret += list_regret(chosen, means, best_unclicked)
-        click = cascade(chosen, means, rng.random())
-        for k in range(min(click, length)):
-            e = chosen[k]
+        for e in range(state.shape[1]):
+            state[UPPER, e] = state[MEAN, e] + by_root * state[ROOT, e] + log_t * state[SLOPE, e]
+        top_k(state[UPPER], lists[SHOWN])
+
+    def update(self, rng, state, items, click):
+        for k in range(min(click, items.size)):
+            e = items[k]
             value = 1.0 if k + 1 == click else 0.0
-            private_sum = insert(rng, value, half, e, counts[e], levels, pending, released, exact, totals)
-            counts[e] += 1
-            inverse = 1.0 / counts[e]
-            root[e] = math.sqrt(inverse)
-            slope[e] = width * inverse
-            if own_log:
-                slope[e] *= math.log(max(counts[e], 2)) ** 1.5
-            mean[e] = (initial[e] + private_sum) * inverse
-    return regret
-
-
-class HybridKernel:
-    """The compiled twin of `HybridLearner`: same draws, same decisions."""
-
-    def __init__(self, means: np.ndarray, list_length: int, epsilon: float, width: float, own_log: bool) -> None:
-        n_items = means.size
-        self.means = means
-        self.best_unclicked = list_regret(np.argsort(-means)[:list_length], means, 0.0)
-        self.settings = (epsilon / 2, width, own_log)
-        self.counts = np.ones(n_items, dtype=np.int64)  # the raw observation; the counter holds one item fewer
-        self.initial = np.zeros(n_items)
-        self.mean = np.zeros(n_items)
-        self.root = np.ones(n_items)
-        self.slope = np.full(n_items, width * (math.log(2.0) ** 1.5 if own_log else 1.0))
-        self.counters = (
-            np.zeros(n_items, dtype=np.int64), np.zeros(n_items), np.zeros(n_items),
-            np.zeros((n_items, _LEVELS)), np.zeros((n_items, _LEVELS)),
-        )  # fmt: skip
-        self.chosen = np.arange(list_length)
-
-    def initialise(self, weights: np.ndarray) -> None:
-        self.initial += weights
-        self.mean += weights
-
-    def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
-        """Play rounds ``start <= t < stop``; return their summed expected regret."""
-        return sum(self._advance(rng, logs) for logs in log_rounds(start, stop))
-
-    def _advance(self, rng: np.random.Generator, logs: np.ndarray) -> float:
-        return _advance(
-            rng, logs, self.means, self.best_unclicked, *self.settings,
-            self.counts, self.initial, self.mean, self.root, self.slope, *self.counters, self.chosen,
-        )  # fmt: skip
+            private_sum = insert(rng, value, self.half, e, int(state[COUNT, e]), state)  # user 0 is in no counter
+            state[COUNT, e] += 1.0
+            inverse = 1.0 / state[COUNT, e]
+            state[ROOT, e] = math.sqrt(inverse)
+            state[SLOPE, e] = self.width * inverse
+            if self.own_log:
+                state[SLOPE, e] *= math.log(max(state[COUNT, e], 2.0)) ** 1.5
+            state[MEAN, e] = (state[INITIAL, e] + private_sum) * inverse

@@ -14,16 +14,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from dpregret import _checks
-from dpregret.cascading.click_position_kernels import ClickObservationDPKernel, ClickPositionLDPKernel
 from dpregret.cascading.first_position import response_epsilon
 from dpregret.cascading.learner import Noise
+from dpregret.cascading.play import COUNT, ROOT, SHOWN, SUM, UPPER, count_bits, draw_noise, top_k
 from dpregret.privacy.discrete import RandomizedResponse
 
 __all__ = ["ClickObservationDP", "ClickPositionLDP"]
+
+CLICKS, OBSERVATIONS, PENDING, PENDING_OBSERVATIONS = SUM, 6, 7, 8  # rows of a state
 
 
 class RatioLearner:
@@ -110,6 +114,78 @@ class ClickObservationDPLearner(RatioLearner):
         self.observations[items] += released[:, 1]
 
 
+@njit(cache=True, nogil=True)
+def randomised(value, n_categories, truth, lie, uniform):
+    """RandomizedResponse.privatize."""
+    above = uniform - truth
+    if above < 0.0:
+        return value
+    step = 1 + min(math.floor(above / lie), n_categories - 2)
+    return int((value + step) % n_categories)
+
+
+@njit(inline="always")
+def ratio(e, width, state):
+    """The index of item e."""
+    if state[COUNT, e] == 0.0:
+        return np.inf
+    if state[OBSERVATIONS, e] > width:
+        return min(1.0, (state[CLICKS, e] + width) / state[OBSERVATIONS, e])
+    return 1.0
+
+
+class ClickRule(NamedTuple):
+    """The compiled twin of `ClickPositionLDPLearner`."""
+
+    truth: float
+    lie: float
+    contrast: float
+    rows: int = 7  # of a state
+
+    def recommend(self, t, log_t, state, lists):
+        for e in range(state.shape[1]):
+            width = math.sqrt(1.5 * state[COUNT, e] * log_t) / self.contrast
+            state[UPPER, e] = ratio(e, width, state)
+        top_k(state[UPPER], lists[SHOWN])
+
+    def update(self, rng, state, items, click):
+        report = 1 + randomised(click - 1, items.size + 1, self.truth, self.lie, rng.random())
+        before = 0.0
+        for k in range(items.size):
+            e = items[k]
+            clicked = ((1.0 if report == k + 1 else 0.0) - self.lie) / self.contrast
+            before += clicked
+            state[COUNT, e] += 1.0
+            state[CLICKS, e] += clicked
+            state[OBSERVATIONS, e] += 1.0 - (before - clicked)
+
+
+class ClickBlockRule(NamedTuple):
+    """The compiled twin of `ClickObservationDPLearner`."""
+
+    noise: Noise
+    rows: int = 9  # of a state
+
+    def recommend(self, t, log_t, state, lists):
+        root_log, by_log = math.sqrt(log_t), 3.0 * self.noise.scale * log_t
+        for e in range(state.shape[1]):
+            state[UPPER, e] = ratio(e, state[ROOT, e] * root_log + by_log, state)
+        top_k(state[UPPER], lists[SHOWN])
+
+    def update(self, rng, state, items, click):
+        for k in range(items.size):
+            e = items[k]
+            state[PENDING, e] += click == k + 1
+            state[PENDING_OBSERVATIONS, e] += click >= k + 1
+            state[COUNT, e] += 1.0
+            size = int(state[COUNT, e])
+            if size & (size - 1) == 0:
+                state[CLICKS, e] += state[PENDING, e] + draw_noise(rng, self.noise)
+                state[OBSERVATIONS, e] += state[PENDING_OBSERVATIONS, e] + draw_noise(rng, self.noise)
+                state[PENDING, e] = state[PENDING_OBSERVATIONS, e] = 0.0
+                state[ROOT, e] = math.sqrt(1.5 * size) + 2.0 * self.noise.scale * math.sqrt(6.0 * count_bits(size))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClickPositionLDP:
     r"""LDP-C: every user sends one value, the (K + 1)-ary randomised response to the position of the click.
@@ -137,8 +213,9 @@ class ClickPositionLDP:
     def learner(self, n_items: int, list_length: int, horizon: int) -> ClickPositionLDPLearner:
         return ClickPositionLDPLearner(n_items, list_length, self._response(list_length))
 
-    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> ClickPositionLDPKernel:
-        return ClickPositionLDPKernel(means, list_length, self._response(list_length))
+    def rule(self, n_items: int, list_length: int, horizon: int) -> ClickRule:
+        response = self._response(list_length)
+        return ClickRule(response.truth_probability, response.lie_probability, response.contrast)
 
     def channel(self, list_length: int) -> np.ndarray:
         """The exact law of the report, shape (K + 1, K + 1): row c - 1 is that of a user who clicks at c."""
@@ -177,8 +254,8 @@ class ClickObservationDP:
     def learner(self, n_items: int, list_length: int, horizon: int) -> ClickObservationDPLearner:
         return ClickObservationDPLearner(n_items, list_length, self.noise(list_length))
 
-    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> ClickObservationDPKernel:
-        return ClickObservationDPKernel(means, list_length, self.noise(list_length))
+    def rule(self, n_items: int, list_length: int, horizon: int) -> ClickBlockRule:
+        return ClickBlockRule(self.noise(list_length))
 
     def noise(self, list_length: int) -> Noise:
         """On each block sum, of clicks or of observations."""

@@ -46,7 +46,7 @@ class LinearReward:
     code: ClassVar[int] = 0
 
     def __call__(self, means: np.ndarray) -> np.ndarray:
-        total = 0.0
+        total = np.zeros(np.shape(means)[:-1])
         for k in range(np.shape(means)[-1]):  # in the compiled order
             total = total + means[..., k]
         return total
@@ -68,7 +68,7 @@ class CascadeReward:
     code: ClassVar[int] = 1
 
     def __call__(self, means: np.ndarray) -> np.ndarray:
-        unclicked = 1.0
+        unclicked = np.ones(np.shape(means)[:-1])
         for k in range(np.shape(means)[-1]):
             unclicked = unclicked * (1.0 - means[..., k])
         return 1.0 - unclicked
@@ -88,8 +88,11 @@ REWARDS = {"linear": LinearReward(), "cascade": CascadeReward()}
 class Oracle(Protocol):
     """An (alpha, beta)-oracle: for any vector u a super arm S with P(r_u(S) >= alpha opt_u) >= beta."""
 
-    alpha: float
-    beta: float
+    @property
+    def alpha(self) -> float: ...
+
+    @property
+    def beta(self) -> float: ...
 
     def __call__(self, upper: np.ndarray, list_length: int, rng: np.random.Generator) -> np.ndarray:
         """The super arm, as K distinct arms, for the m upper confidence bounds (which may exceed 1)."""
@@ -102,7 +105,7 @@ class TopK:
     alpha: ClassVar[float] = 1.0
     beta: ClassVar[float] = 1.0
 
-    def __call__(self, upper: np.ndarray, list_length: int, rng: np.random.Generator) -> np.ndarray:
+    def __call__(self, upper: np.ndarray, list_length: int, rng: np.random.Generator | None) -> np.ndarray:
         return np.argsort(-upper, kind="stable")[:list_length]
 
 

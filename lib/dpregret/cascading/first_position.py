@@ -14,19 +14,36 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from dpregret import _checks
-from dpregret.cascading.first_position_kernels import FirstPositionDPKernel, FirstPositionLDPKernel
-from dpregret.cascading.kl_index import kl_upper
+from dpregret.cascading.kl_index import kl_slope, kl_upper
 from dpregret.cascading.learner import Noise
 from dpregret.cascading.model import CascadeProblem
+from dpregret.cascading.play import (
+    BEST,
+    CANDIDATES,
+    COUNT,
+    MEAN,
+    ROOT,
+    SHOWN,
+    SLOPE,
+    SUM,
+    UPPER,
+    count_bits,
+    draw_noise,
+    top_k,
+)
 from dpregret.privacy.discrete import RandomizedResponse
 
 __all__ = ["FirstPositionDP", "FirstPositionLDP"]
 
 FILLS = ("index", "mean")
+PENDING = SEEN = 6  # further rows of a state: clicks of the block that has not ended; log t of the last index
+_SLACK = 1e-12  # rounding of an index beside its tangent
 
 
 class FirstPositionLearner:
@@ -124,6 +141,123 @@ class FirstPositionDPLearner(FirstPositionLearner):
             self.means[first] = self.released[first] / self.counts[first]
 
 
+@njit(cache=True, nogil=True)
+def arrange(state, by_mean, lists):
+    """From the candidates to the list that is shown, as `FirstPositionLearner.recommend` has it."""
+    items, ranked, counts = lists[SHOWN], lists[CANDIDATES], state[COUNT]
+    first = ranked[0]
+    for k in range(1, ranked.size):
+        e = ranked[k]
+        if counts[e] < counts[first] or (counts[e] == counts[first] and e < first):
+            first = e
+    if by_mean:
+        ranked = lists[BEST]
+        top_k(state[MEAN], ranked)
+    items[0] = first
+    filled = 1
+    for k in range(ranked.size):
+        e = ranked[k]
+        if e == first or filled == items.size:
+            continue
+        j = filled
+        while j > 1 and items[j - 1] > e:
+            items[j] = items[j - 1]
+            j -= 1
+        items[j] = e
+        filled += 1
+
+
+@njit(cache=True, nogil=True)
+def refresh(e, log_t, state):
+    """Compute the KL index of item e, and the slope of its tangent as a function of log t."""
+    if state[COUNT, e] > 0:
+        state[UPPER, e] = kl_upper(state[MEAN, e], log_t / state[COUNT, e])
+        state[SLOPE, e] = min(kl_slope(state[MEAN, e], state[UPPER, e]), 1e300) / state[COUNT, e]
+        state[SEEN, e] = log_t
+
+
+@njit(cache=True, nogil=True)
+def exchange(log_t, state, chosen):
+    """Bring the K items of largest KL index into ``chosen``; compute only indices on which that depends.
+
+    An old index is a lower bound, as they rise with log t, and its tangent an upper bound, as they are concave.
+    """
+    upper, slope, seen = state[UPPER], state[SLOPE], state[SEEN]
+    least, able = np.inf, 0
+    for e in chosen:
+        least = min(least, upper[e])
+    for e in range(upper.size):
+        able += upper[e] + slope[e] * (log_t - seen[e]) + _SLACK >= least
+    if able == chosen.size:
+        return
+    highest = -np.inf  # index of an item outside, so far
+    for e in range(upper.size):
+        if upper[e] + slope[e] * (log_t - seen[e]) + _SLACK >= least and not np.any(chosen == e):
+            refresh(e, log_t, state)
+            highest = max(highest, upper[e] + _SLACK)
+    if highest >= least:
+        for e in chosen:
+            if upper[e] <= highest:
+                refresh(e, log_t, state)
+        top_k(upper, chosen)
+
+
+class BitRule(NamedTuple):
+    """The compiled twin of `FirstPositionLDPLearner`."""
+
+    truth: float
+    kl: bool
+    by_mean: bool
+    rows: int = 7  # of a state
+
+    def recommend(self, t, log_t, state, lists):
+        if self.kl:
+            refresh(lists[SHOWN, 0], log_t, state)
+            exchange(log_t, state, lists[CANDIDATES])
+        else:
+            width = math.sqrt(1.5 * log_t)
+            for e in range(state.shape[1]):
+                state[UPPER, e] = state[MEAN, e] + width * state[ROOT, e]
+            top_k(state[UPPER], lists[CANDIDATES])
+        arrange(state, self.by_mean, lists)
+
+    def update(self, rng, state, items, click):
+        e = items[0]
+        state[COUNT, e] += 1.0
+        state[SUM, e] += (click == 1) == (rng.random() < self.truth)
+        state[MEAN, e] = state[SUM, e] / state[COUNT, e]
+        state[ROOT, e] = math.sqrt(1.0 / state[COUNT, e])
+
+
+class BlockRule(NamedTuple):
+    """The compiled twin of `FirstPositionDPLearner`."""
+
+    epsilon: float
+    noise: Noise
+    by_mean: bool
+    rows: int = 7  # of a state
+
+    def recommend(self, t, log_t, state, lists):
+        root_log = math.sqrt(log_t)
+        for e in range(state.shape[1]):
+            state[UPPER, e] = state[MEAN, e] + root_log * state[ROOT, e] + log_t * state[SLOPE, e]
+        top_k(state[UPPER], lists[CANDIDATES])
+        arrange(state, self.by_mean, lists)
+
+    def update(self, rng, state, items, click):
+        e = items[0]
+        state[PENDING, e] += click == 1
+        state[COUNT, e] += 1.0
+        size = int(state[COUNT, e])
+        if size & (size - 1) == 0:
+            blocks = count_bits(size)
+            state[SUM, e] += state[PENDING, e] + draw_noise(rng, self.noise)
+            state[PENDING, e] = 0.0
+            state[MEAN, e] = state[SUM, e] / size
+            state[ROOT, e] = math.sqrt(1.5 / size) + 2.0 * math.sqrt(3.0 * blocks) / (self.epsilon * size)
+            state[SLOPE, e] = 3.0 / (self.epsilon * size)
+
+
 @dataclass(frozen=True, kw_only=True)
 class FirstPositionLDP:
     r"""LDP-F: every user sends one bit, the randomised response to the weight of the item in position 1.
@@ -166,8 +300,8 @@ class FirstPositionLDP:
     def learner(self, n_items: int, list_length: int, horizon: int) -> FirstPositionLDPLearner:
         return FirstPositionLDPLearner(n_items, list_length, self.fill, self.index, self._response)
 
-    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> FirstPositionLDPKernel:
-        return FirstPositionLDPKernel(means, list_length, self.fill, self.index, self._response)
+    def rule(self, n_items: int, list_length: int, horizon: int) -> BitRule:
+        return BitRule(self._response.truth_probability, self.index == "kl", self.fill == "mean")
 
     def channel(self, list_length: int) -> np.ndarray:
         """The exact law of the bit, shape (K + 1, 2): row c - 1 is that of a user who clicks at c (K + 1: nowhere)."""
@@ -225,8 +359,8 @@ class FirstPositionDP:
     def learner(self, n_items: int, list_length: int, horizon: int) -> FirstPositionDPLearner:
         return FirstPositionDPLearner(n_items, list_length, self.fill, self.epsilon, self.noise(list_length))
 
-    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> FirstPositionDPKernel:
-        return FirstPositionDPKernel(means, list_length, self.fill, self.epsilon, self.noise(list_length))
+    def rule(self, n_items: int, list_length: int, horizon: int) -> BlockRule:
+        return BlockRule(float(self.epsilon), self.noise(list_length), self.fill == "mean")
 
     def noise(self, list_length: int) -> Noise:
         """On each block sum."""

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from dpregret.cascading.play import COUNT, MEAN, ROOT, SHOWN, SLOPE, SUM, UPPER, draw_noise, top_k
 from dpregret.privacy.mechanisms import Gaussian
 
 
@@ -102,3 +103,31 @@ class IndexLearner:
         for item, value in zip(items, message, strict=False):
             self.counts[item] += 1
             self.sums[item] += value
+
+
+class IndexRule(NamedTuple):
+    """The compiled twin of `IndexLearner`: an index costs two multiplications, since 1/sqrt(n) and 1/n are kept."""
+
+    bonus: Index
+    noise: Noise
+    rows: int = 6  # of a state
+
+    def initialise(self, state, weights):
+        state[COUNT] = state[ROOT] = state[SLOPE] = 1.0
+        state[SUM] = state[MEAN] = weights
+
+    def recommend(self, t, log_t, state, lists):
+        by_root = self.bonus.a * math.sqrt(log_t) + self.bonus.b * math.sqrt(log_t + self.bonus.c)
+        by_slope = self.bonus.d * log_t
+        for e in range(state.shape[1]):
+            state[UPPER, e] = state[MEAN, e] + by_root * state[ROOT, e] + by_slope * state[SLOPE, e]
+        top_k(state[UPPER], lists[SHOWN])
+
+    def update(self, rng, state, items, click):
+        for k in range(min(click, items.size)):
+            e = items[k]
+            state[COUNT, e] += 1.0
+            state[SUM, e] += (1.0 if k + 1 == click else 0.0) + draw_noise(rng, self.noise)
+            state[SLOPE, e] = 1.0 / state[COUNT, e]
+            state[ROOT, e] = math.sqrt(state[SLOPE, e])
+            state[MEAN, e] = state[SUM, e] * state[SLOPE, e]

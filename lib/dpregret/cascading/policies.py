@@ -14,11 +14,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from dpregret import _checks
-from dpregret.cascading.kernels import IndexKernel
-from dpregret.cascading.learner import Index, IndexLearner, Noise
+from dpregret.cascading.learner import Index, IndexLearner, IndexRule, Noise
 from dpregret.privacy import composition
 from dpregret.privacy.mechanisms import Gaussian
 
@@ -34,7 +31,10 @@ def _sensitivity(list_length: int, sensitivity: str) -> float:
 class IndexPolicy:
     """A policy that shows the K items of largest upper confidence bound and averages the values it is sent."""
 
-    initial_observation = True  # user 0 is observed raw ("Observe w_0")
+    @property
+    def initial_observation(self) -> bool:
+        """Whether user 0 is observed raw ("Observe w_0")."""
+        return True
 
     def index(self, list_length: int) -> Index:
         raise NotImplementedError
@@ -45,8 +45,8 @@ class IndexPolicy:
     def learner(self, n_items: int, list_length: int, horizon: int) -> IndexLearner:
         return IndexLearner(n_items, list_length, self.index(list_length), self.noise(list_length))
 
-    def kernel(self, means: np.ndarray, list_length: int, horizon: int) -> IndexKernel:
-        return IndexKernel(means, list_length, self.index(list_length), self.noise(list_length))
+    def rule(self, n_items: int, list_length: int, horizon: int) -> IndexRule:
+        return IndexRule(self.index(list_length), self.noise(list_length))
 
     def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
         """The privacy of the noisy values alone, for two users who examine the same positions.

@@ -14,18 +14,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import xarray as xr
-from numba import njit
 
 from dpregret import _checks
 from dpregret.cascading.combinatorial import CascadeReward, LinearReward, Oracle, SemiBanditProblem, TopK, bernoulli
-from dpregret.cascading.kernels import draw_noise, log_rounds, top_k
 from dpregret.cascading.learner import Index, Noise
+from dpregret.cascading.play import COUNT, MEAN, ROOT, SHOWN, SUM, UPPER, Run, draw_noise, top_k
 from dpregret.cascading.policies import CascadeUCB1, GaussianLDP, LaplaceLDP
-from dpregret.cascading.simulate import BACKENDS, cumulative_regret, repeat
+from dpregret.cascading.simulate import BACKENDS, plain_regret, repeat
 
 
 class CUCBLearner:
@@ -60,72 +59,65 @@ class CUCBLearner:
             self.sums[arm] += value
 
 
-class ReferenceRun:
-    """Drive a learner round by round; ``target`` is alpha beta opt."""
+class SemiBandit(NamedTuple):
+    """The users of a semi-bandit problem with Bernoulli outcomes and a reward of `combinatorial`."""
 
-    def __init__(self, learner: CUCBLearner, problem: SemiBanditProblem, target: float) -> None:
-        self.learner = learner
-        self.problem = problem
-        self.target = target
+    means: np.ndarray
+    target: float  # alpha beta opt
+    reward: int
+    list_length: int
+    outcomes: np.ndarray  # of the last super arm
 
-    def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
-        regret = 0.0
-        for t in range(start, stop):
-            arms = self.learner.recommend(t, rng)
-            means = self.problem.means[arms]
-            regret += self.target - self.problem.reward(means)
-            self.learner.update(arms, self.learner.privatize(t, self.problem.outcomes(means, rng), rng))
-        return regret
+    def respond(self, rng, items):
+        """The expected regret of a super arm, and the outcomes of its arms."""
+        value = 0.0 if self.reward == 0 else 1.0
+        for k in range(items.size):
+            mean = self.means[items[k]]
+            value = value + mean if self.reward == 0 else value * (1.0 - mean)
+            self.outcomes[k] = 1.0 if rng.random() < mean else 0.0
+        return self.target - (value if self.reward == 0 else 1.0 - value), self.outcomes
 
 
-@njit(cache=True, nogil=True)
-def _advance(regret, rng, start, logs, means, target, code, index, noise, raw, counts, sums, root, chosen):
-    a, b, c, d = index
-    kind, scale = noise
-    m = means.size
-    length = chosen.size
-    upper = np.empty(m)
-    outcome = np.empty(length)
-    for i in range(logs.size):
-        t = start + i
-        if t <= m:
-            for k in range(length):
-                chosen[k] = (t - 1 + k) % m
+class CUCBRule(NamedTuple):
+    """The compiled twin of `CUCBLearner` with the oracle `TopK`."""
+
+    bonus: Index
+    noise: Noise
+    raw: bool
+    rows: int = 6  # of a state
+
+    def recommend(self, t, log_t, state, lists):
+        n_arms = state.shape[1]
+        if t <= n_arms:
+            for k in range(lists.shape[1]):
+                lists[SHOWN, k] = (t - 1 + k) % n_arms
         else:
-            log_t = logs[i]
-            by_root = a * math.sqrt(log_t) + b * math.sqrt(log_t + c)
-            for e in range(m):
-                upper[e] = sums[e] / counts[e] + by_root * root[e] + d * log_t / counts[e]
-            top_k(upper, chosen)
-        value = 0.0 if code == 0 else 1.0
-        for k in range(length):
-            mean = means[chosen[k]]
-            value = value + mean if code == 0 else value * (1.0 - mean)
-            outcome[k] = 1.0 if rng.random() < mean else 0.0
-        regret += target - (value if code == 0 else 1.0 - value)
-        for k in range(1 if t <= m else length):
-            e = chosen[k]
-            counts[e] += 1
-            sums[e] += outcome[k] + (0.0 if raw and t <= m else draw_noise(rng, kind, scale))
-            root[e] = 1.0 / math.sqrt(counts[e])
-    return regret
+            by_root = self.bonus.a * math.sqrt(log_t) + self.bonus.b * math.sqrt(log_t + self.bonus.c)
+            for e in range(n_arms):
+                exact = self.bonus.d * log_t / state[COUNT, e]
+                state[UPPER, e] = state[MEAN, e] + by_root * state[ROOT, e] + exact
+            top_k(state[UPPER], lists[SHOWN])
+
+    def update(self, rng, state, items, outcomes):
+        first = state[COUNT, items[0]] == 0.0  # in the initial rounds arm t alone is observed
+        for k in range(1 if first else items.size):
+            e = items[k]
+            state[COUNT, e] += 1.0
+            state[SUM, e] += outcomes[k] + (0.0 if first and self.raw else draw_noise(rng, self.noise))
+            state[MEAN, e] = state[SUM, e] / state[COUNT, e]
+            state[ROOT, e] = 1.0 / math.sqrt(state[COUNT, e])
 
 
-class CompiledRun:
-    """The compiled twin of `CUCBLearner` with the oracle `TopK`, a reward of this module and Bernoulli outcomes."""
+def plain_round(learner: CUCBLearner, problem: SemiBanditProblem, target: float):
+    """A function of t and a generator that plays one round of a learner and returns its expected regret."""
 
-    def __init__(self, problem: SemiBanditProblem, index: Index, noise: Noise, raw: bool, target: float) -> None:
-        m = problem.n_arms
-        given = (problem.means, target, problem.reward.code, tuple(map(float, index)))
-        noise = (int(noise.kind), float(noise.scale))
-        self._state = (*given, noise, raw, np.zeros(m), np.zeros(m), np.zeros(m), np.arange(problem.list_length))
+    def play(t: int, rng: np.random.Generator) -> float:
+        arms = learner.recommend(t, rng)
+        means = problem.means[arms]
+        learner.update(arms, learner.privatize(t, problem.outcomes(means, rng), rng))
+        return target - float(problem.reward(means))
 
-    def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
-        regret = 0.0
-        for logs in log_rounds(start, stop):
-            regret = _advance(regret, rng, start, logs, *self._state)
-            start += logs.size
-        return regret
+    return play
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +151,9 @@ class CUCB:
         parts = self.index(list_length), self.noise(list_length)
         return CUCBLearner(n_arms, list_length, *parts, self.oracle, self.initial == "raw")
 
+    def rule(self, n_arms: int, list_length: int, horizon: int) -> CUCBRule:
+        return CUCBRule(self.index(list_length), self.noise(list_length), self.initial == "raw")
+
 
 @dataclass(frozen=True, kw_only=True)
 class _LocalCUCB(CUCB):
@@ -166,12 +161,15 @@ class _LocalCUCB(CUCB):
     noise_multiplier: float = 1.0
     bonus_multiplier: float = 1.0
     version: str = "printed"
-    initial: str = "raw"
+    initial: str = "raw"  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         self._cascade()  # checks epsilon and the multipliers
         _checks.choice("version", self.version, ("printed", "corrected"))
         _checks.choice("initial", self.initial, ("raw", "private"))
+
+    def _cascade(self) -> GaussianLDP | LaplaceLDP:
+        raise NotImplementedError
 
     def _multipliers(self) -> dict[str, float]:
         return {"noise_multiplier": self.noise_multiplier, "bonus_multiplier": self.bonus_multiplier}
@@ -222,16 +220,13 @@ class LaplaceCUCB(_LocalCUCB):
         return LaplaceLDP(epsilon=self.epsilon, version=self.version, **self._multipliers())
 
 
-def _run(policy, problem, horizon, target, backend, rng, rounds) -> np.ndarray:
-    """One repetition, the arms renamed at random first."""
-    shuffled = problem.relabelled(rng.permutation(problem.n_arms))
-    length = problem.list_length
-    if backend == "compiled":
-        parts = policy.index(length), policy.noise(length)
-        run = CompiledRun(shuffled, *parts, policy.initial == "raw", target)
-    else:
-        run = ReferenceRun(policy.learner(problem.n_arms, length, horizon), shuffled, target)
-    return cumulative_regret(run, rng, rounds)
+def _run(policy, backend, target, problem, horizon, rounds, rng):
+    """The regret of one repetition between the checkpoints."""
+    size = problem.n_arms, problem.list_length
+    if backend == "reference":
+        return plain_regret(plain_round(policy.learner(*size, horizon), problem, target), rng, rounds)
+    users = SemiBandit(np.array(problem.means), target, problem.reward.code, size[1], np.empty(size[1]))
+    return Run(policy.rule(*size, horizon), users).play(rng, 1, rounds)[0]
 
 
 def simulate_semibandit(
@@ -266,11 +261,6 @@ def simulate_semibandit(
         backend = "compiled" if compiles else "reference"
     if _checks.choice("backend", backend, BACKENDS) == "compiled" and not compiles:
         raise ValueError(f"backend must be 'reference' for {policy.oracle!r} and {problem!r}, got 'compiled'")
-    target = policy.oracle.alpha * policy.oracle.beta * problem.optimal_reward()
-    attrs = {"policy": repr(policy), "problem": repr(problem)}
-    for name in ("effective_epsilon", "value_epsilon"):
-        attrs[name] = getattr(policy, name)(problem.list_length)
-    run = partial(_run, policy, problem, horizon, target, backend)
-    return repeat(
-        run, horizon=horizon, replicates=replicates, seed=seed, checkpoints=checkpoints, n_jobs=n_jobs, attrs=attrs
-    )
+    target = float(policy.oracle.alpha * policy.oracle.beta * problem.optimal_reward())
+    settings = dict(horizon=horizon, replicates=replicates, seed=seed, checkpoints=checkpoints, n_jobs=n_jobs)
+    return repeat(partial(_run, policy, backend, target), policy, problem, **settings)

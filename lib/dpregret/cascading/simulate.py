@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 
 from dpregret import _checks
 from dpregret.cascading.model import CascadeProblem
+from dpregret.cascading.play import Cascade, Run
 from dpregret.simulation.seeds import generator
 
 BACKENDS = ("compiled", "reference")
@@ -26,50 +27,52 @@ def geometric_checkpoints(horizon: int, points: int = 200) -> np.ndarray:
     return np.unique(np.geomspace(1, horizon, points).round().astype(np.int64))
 
 
-class ReferenceKernel:
-    """Drive a learner round by round: the plain version of a compiled kernel, and the way in for any other learner."""
+def plain_round(learner, problem: CascadeProblem):
+    """A function of t and a generator that plays one round of a learner and returns its expected regret."""
+    best_unclicked = Cascade.of(problem.means, problem.list_length).best_unclicked
 
-    def __init__(self, learner, problem: CascadeProblem) -> None:
-        self.learner = learner
-        self.problem = problem
-        self.initialise = learner.initialise
-        self.best_unclicked = 1.0
-        for mean in np.sort(problem.means)[::-1][: problem.list_length]:
-            self.best_unclicked *= 1.0 - mean
+    def play(t: int, rng: np.random.Generator) -> float:
+        items = learner.recommend(t)
+        unclicked = 1.0
+        for item in items:
+            unclicked *= 1.0 - problem.means[item]
+        message = learner.privatize(items, problem.draw_click(items, rng), rng)
+        learner.update(items, message)
+        return unclicked - best_unclicked
 
-    def advance(self, rng: np.random.Generator, start: int, stop: int) -> float:
-        regret = 0.0
-        for t in range(start, stop):
-            items = self.learner.recommend(t)
-            unclicked = 1.0
-            for item in items:
-                unclicked *= 1.0 - self.problem.means[item]
-            regret += unclicked - self.best_unclicked
-            message = self.learner.privatize(items, self.problem.draw_click(items, rng), rng)
-            self.learner.update(items, message)
-        return regret
+    return play
 
 
-def _run(policy, problem, horizon, backend, rng, checkpoints) -> np.ndarray:
-    """One repetition. Items are renamed at random first, so that ties favour no item."""
-    shuffled = problem.relabelled(rng.permutation(problem.n_items))
-    if backend == "compiled":
-        kernel = policy.kernel(shuffled.means, problem.list_length, horizon)
+def plain_regret(play, rng: np.random.Generator, rounds: np.ndarray) -> list[float]:
+    """Play round by round: the plain version of the compiled loop, and the way in for any other learner."""
+    regret, t = [], 1
+    for stop in rounds:
+        total = 0.0
+        while t <= stop:
+            total += play(t, rng)
+            t += 1
+        regret.append(total)
+    return regret
+
+
+def _run(policy, backend, problem, horizon, rounds, rng):
+    """The regret of one repetition between the checkpoints."""
+    size = problem.n_items, problem.list_length
+    compiled = backend == "compiled"
+    if compiled:
+        run = Run(policy.rule(*size, horizon), Cascade.of(problem.means, problem.list_length))
     else:
-        kernel = ReferenceKernel(policy.learner(problem.n_items, problem.list_length, horizon), shuffled)
+        run = policy.learner(*size, horizon)
     if getattr(policy, "initial_observation", False):
-        kernel.initialise((rng.random(problem.n_items) < shuffled.means).astype(float))
-    return cumulative_regret(kernel, rng, checkpoints)
+        run.initialise((rng.random(problem.n_items) < problem.means).astype(float))
+    return run.play(rng, 1, rounds)[0] if compiled else plain_regret(plain_round(run, problem), rng, rounds)
 
 
-def cumulative_regret(kernel, rng: np.random.Generator, checkpoints: np.ndarray) -> np.ndarray:
-    """Play one run; one call of ``kernel.advance`` a checkpoint, so that an interrupt is heard between two of them."""
-    starts = np.concatenate(([0], checkpoints[:-1])) + 1
-    return np.cumsum([kernel.advance(rng, int(a), int(b) + 1) for a, b in zip(starts, checkpoints, strict=True)])
+def repeat(run, policy, problem, *, horizon, replicates, seed, checkpoints, n_jobs) -> xr.DataArray:
+    """The arguments of `simulate`, checked, and its result, from ``run(problem, horizon, rounds, rng)``.
 
-
-def repeat(run, *, horizon, replicates, seed, checkpoints, n_jobs, attrs) -> xr.DataArray:
-    """``run(rng, rounds)`` for every repetition; the arguments of `simulate`, checked, and its result."""
+    Items are renamed at random first, so that ties favour none.
+    """
     horizon = _checks.integer("horizon", horizon, at_least=1)
     if np.ndim(replicates) == 0:
         replicates = range(_checks.integer("replicates", replicates, at_least=1))
@@ -83,10 +86,19 @@ def repeat(run, *, horizon, replicates, seed, checkpoints, n_jobs, attrs) -> xr.
         if rounds.size == 0 or (np.diff(rounds) <= 0).any():
             raise ValueError(f"checkpoints must be a strictly increasing sequence of rounds, got {checkpoints!r}")
     n_jobs = _checks.integer("n_jobs", n_jobs, at_least=-1)
+
+    def curve(rng: np.random.Generator) -> np.ndarray:
+        renamed = problem.relabelled(rng.permutation(problem.means.size))
+        return np.cumsum(run(renamed, horizon, rounds, rng))
+
     # threads: the kernels hold no lock while they run
     curves = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(run)(generator(seed, "replicate", r), rounds) for r in replicates
+        delayed(curve)(generator(seed, "replicate", r)) for r in replicates
     )
+    attrs = {"policy": repr(policy), "problem": repr(problem)}
+    for name in ("effective_epsilon", "value_epsilon"):
+        if hasattr(policy, name):
+            attrs[name] = getattr(policy, name)(problem.list_length)
     return xr.DataArray(
         np.array(curves),
         dims=("replicate", "round"),
@@ -129,33 +141,21 @@ def simulate(
     n_jobs : int
         Worker threads; results do not depend on it.
     backend : {"compiled", "reference"}, optional
-        By default compiled where the policy has a kernel. Both make the same draws and decisions.
+        By default compiled where the policy has a rule. Both make the same draws and decisions.
 
     Returns
     -------
     xarray.DataArray
         Dims ``replicate`` and ``round``; attributes: policy, its effective and its value epsilon, problem, horizon.
     """
-    if not (hasattr(policy, "learner") or hasattr(policy, "kernel")):
+    if not (hasattr(policy, "learner") or hasattr(policy, "rule")):
         raise ValueError(f"policy must be a policy, an object with a method learner(...), got {policy!r}")
     if not isinstance(problem, CascadeProblem):
         raise ValueError(f"problem must be a CascadeProblem, got {problem!r}")
-    horizon = _checks.integer("horizon", horizon, at_least=1)
     if backend is None:
-        backend = "compiled" if hasattr(policy, "kernel") else "reference"
+        backend = "compiled" if hasattr(policy, "rule") else "reference"
     _checks.choice("backend", backend, BACKENDS)
-    if not hasattr(policy, "kernel" if backend == "compiled" else "learner"):
+    if not hasattr(policy, "rule" if backend == "compiled" else "learner"):
         raise ValueError(f"backend must be one that {type(policy).__name__} has, got {backend!r}")
-    attrs = {"policy": repr(policy), "problem": repr(problem)}
-    for name in ("effective_epsilon", "value_epsilon"):
-        if hasattr(policy, name):
-            attrs[name] = getattr(policy, name)(problem.list_length)
-    return repeat(
-        partial(_run, policy, problem, horizon, backend),
-        horizon=horizon,
-        replicates=replicates,
-        seed=seed,
-        checkpoints=checkpoints,
-        n_jobs=n_jobs,
-        attrs=attrs,
-    )
+    settings = dict(horizon=horizon, replicates=replicates, seed=seed, checkpoints=checkpoints, n_jobs=n_jobs)
+    return repeat(partial(_run, policy, backend), policy, problem, **settings)

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpregret import _checks
 from dpregret.cascading.model import CascadeProblem
+from dpregret.cascading.play import COUNT, SHOWN, Cascade, Run
 
 
 def messages(policy, weights, *, list_length: int, items=None, horizon: int = 1) -> Callable:
@@ -92,7 +93,7 @@ def probe(
     Parameters
     ----------
     policy
-        A policy with a compiled kernel.
+        A policy with a compiled rule.
     round : int
         t0 >= 1.
     attracted : bool
@@ -108,18 +109,20 @@ def probe(
     first = _initial(policy, None, n_items, list_length)
     before, after = (np.empty((runs, list_length), dtype=np.int64) for _ in range(2))
     counts = np.empty((runs, n_items), dtype=np.int64)
-    for run in range(runs):
-        kernel = policy.kernel(np.zeros(n_items), list_length, horizon)
+    quiet, keen = (Cascade.of(np.full(n_items, weight), list_length) for weight in (0.0, 1.0))
+    for i in range(runs):
+        run = Run(policy.rule(n_items, list_length, horizon), quiet)
         if first is not None:
-            kernel.initialise(first)
-        kernel.advance(rng, 1, t0)
-        counts[run] = kernel.counts
-        kernel.means[:] = float(attracted)
-        kernel.advance(rng, t0, t0 + 1)
-        before[run] = kernel.chosen
-        kernel.means[:] = 0.0
-        kernel.advance(rng, t0 + 1, t0 + 2)
-        after[run] = kernel.chosen
+            run.initialise(first)
+        if t0 > 1:
+            run.play(rng, 1, [t0 - 1])
+        counts[i] = run.state[0, COUNT]
+        run.users = keen if attracted else quiet
+        run.play(rng, t0, [t0])
+        before[i] = run.lists[0, SHOWN]
+        run.users = quiet
+        run.play(rng, t0 + 1, [t0 + 1])
+        after[i] = run.lists[0, SHOWN]
     return Probe(before, counts, after)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dpregret import _checks
+from dpregret.cascading.play import SHOWN, Cascade, Run
 
 __all__ = ["list_sequences"]
 
@@ -17,7 +16,7 @@ def list_sequences(policy, weights, *, list_length: int, runs: int, rng: np.rand
     Parameters
     ----------
     policy
-        A policy whose kernel has ``play_many``: those of `first_position` and `click_position`.
+        A policy with a compiled rule that observes no user raw: those of `first_position` and `click_position`.
     weights : array of shape (T, L), entries 0 or 1
         The users of rounds 1..T; a database. Neighbours differ in one row.
 
@@ -31,13 +30,12 @@ def list_sequences(policy, weights, *, list_length: int, runs: int, rng: np.rand
     rounds, n_items = weights.shape
     list_length = _checks.integer("list_length", list_length, at_least=1, at_most=n_items)
     runs = _checks.integer("runs", runs, at_least=1)
-    kernel = policy.kernel(np.zeros(n_items), list_length, rounds)
-    if not hasattr(kernel, "play_many"):
-        raise ValueError(f"policy must have a kernel for many runs, got {policy!r}")
-    state = [np.repeat(part[np.newaxis], runs, axis=0) for part in kernel.state]
+    if getattr(policy, "initial_observation", False):
+        raise ValueError(f"policy must observe no user raw, got {policy!r}")
+    run = Run(policy.rule(n_items, list_length, rounds), Cascade.of(weights[0], list_length), runs)
     shown = np.empty((runs, rounds, list_length), dtype=np.int64)
     for t, user in enumerate(weights, start=1):
-        # with means of 0 and 1 the cascade is certain
-        kernel.play_many(rng, np.array([math.log(t)]), user, 0.0, *kernel.settings, *state)
-        shown[:, t - 1] = state[-1]
+        run.users = Cascade.of(user, list_length)  # with means of 0 and 1 the cascade is certain
+        run.play(rng, t, [t])
+        shown[:, t - 1] = run.lists[:, SHOWN]
     return shown

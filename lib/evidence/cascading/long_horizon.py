@@ -174,6 +174,12 @@ def at_round(curve: Curve, horizon: int) -> str:
     return report.approx(value, se)
 
 
+def exponents_at(exponents: Mapping[Key, Curve], name: str, horizon: int) -> str:
+    """A policy's local exponents at a round, one an epsilon, in words for the card."""
+    values = ", ".join(at_round(curve, horizon) for key, curve in exponents.items() if key[0] == name)
+    return f"{report.series(name)['label']} at that horizon is {values}"
+
+
 def judge_corroboration(
     *, in_force: Sequence[float], measured: Sequence[tuple[float, float]], stated: Sequence[float], horizon: int
 ) -> report.Card:

@@ -182,7 +182,7 @@ class TranscriptCheck:
     pure : float
         The largest exact epsilon at delta = 0; ``inf`` if a transcript is possible under one of two neighbours only.
     pair : str
-        The pair of the largest delta.
+        The pair of the largest delta; the first of those within 1e-12 of it.
     follows : bool
         Whether `play` makes the draws of the learner's own ``act``.
     """
@@ -212,13 +212,14 @@ def transcript_check(
     horizon = _checks.integer("horizon", horizon, at_least=2)
     epsilon = _checks.real("epsilon", epsilon, at_least=0.0)
     delta = _checks.real("delta", delta, at_least=0.0, below=1.0)
-    best = (-1.0, "")
-    pure = 0.0
-    for name, one, other in _pairs(learner, horizon, epsilon, adaptive):
-        p, q = (drawn_transcript(learner, losses, horizon) for losses in (one, other))
-        best = max(best, (exact_delta(p, q, epsilon), name))
-        pure = max(pure, exact_epsilon(p, q))
-    return TranscriptCheck(epsilon, delta, *best[:1], pure, best[1], games_follow_the_learner(learner))
+    names, deltas, pure = [], [], 0.0
+    for name, *game in _pairs(learner, horizon, epsilon, adaptive):
+        laws = both_worlds(learner, game, horizon)
+        names.append(name)
+        deltas.append(exact_delta(*laws, epsilon))
+        pure = max(pure, exact_epsilon(*laws))
+    worst = names[transcripts.first_of_the_largest(deltas)]
+    return TranscriptCheck(epsilon, delta, max(deltas), pure, worst, games_follow_the_learner(learner))
 
 
 def _pairs(learner, horizon, epsilon, adaptive):

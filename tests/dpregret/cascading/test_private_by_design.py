@@ -19,8 +19,9 @@ from dpregret.cascading import (
     simulate,
 )
 from dpregret.cascading.click_position import debiased_click
-from dpregret.cascading.first_position_kernels import arrange
+from dpregret.cascading.first_position import arrange
 from dpregret.cascading.kl_index import kl_slope, kl_upper
+from dpregret.cascading.play import CANDIDATES, COUNT, MEAN, SHOWN
 from dpregret.privacy.discrete import RandomizedResponse
 from evidence.cascading.audit import lists
 from evidence.cascading.list_sequences import list_sequences
@@ -124,12 +125,18 @@ def test_every_item_is_shown_before_any_index_counts():
         assert seen == set(range(7))
 
 
-@given(st.permutations(range(6)), st.integers(0, 5), st.integers(1, 6))
-def test_arrange_keeps_the_first_and_sorts_the_others(ranked, first, length):
-    items = np.empty(length, dtype=np.int64)
-    arrange(first, np.array(ranked[: length + 1]), items)
-    others = [e for e in ranked if e != first][: length - 1]
-    assert items.tolist() == [first, *sorted(others)]
+@given(st.permutations(range(6)), *[st.lists(st.integers(0, 3), min_size=6, max_size=6)] * 2, st.integers(1, 6))
+def test_arrange_shows_the_least_counted_candidate_first_and_sorts_the_others(order, counts, means, length):
+    state = np.zeros((7, 6))
+    state[COUNT], state[MEAN] = counts, means
+    first = min(order[:length], key=lambda e: (counts[e], e))
+    for by_mean in (False, True):
+        lists = np.tile(np.arange(length), (3, 1))
+        lists[CANDIDATES] = order[:length]
+        arrange(state, by_mean, lists)
+        ranked = sorted(range(6), key=lambda e: (-means[e], e)) if by_mean else order[:length]
+        others = [e for e in ranked if e != first][: length - 1]
+        assert lists[SHOWN].tolist() == [first, *sorted(others)]
 
 
 # --- privacy of the messages, exactly
@@ -371,5 +378,5 @@ def test_lists_of_bad_users_are_refused():
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="weights must hold 0 and 1 only"):
         list_sequences(FirstPositionLDP(epsilon=1), [[0.5, 1.0]], list_length=1, runs=1, rng=rng)
-    with pytest.raises(ValueError, match="policy must have a kernel for many runs"):
+    with pytest.raises(ValueError, match="policy must observe no user raw"):
         list_sequences(CascadeUCB1(), [[0, 1]], list_length=1, runs=1, rng=rng)

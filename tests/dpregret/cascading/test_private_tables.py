@@ -37,20 +37,18 @@ def test_the_policies_that_keep_the_promise_in_numbers():
             np.testing.assert_allclose(channel[0], [float(1 - truth), float(truth)], rtol=1e-13)
             np.testing.assert_allclose(channel[1:], [[float(truth), float(1 - truth)]] * length, rtol=1e-13)
             assert policy.learner(6, length, 9).response.truth_probability == near(truth)
-            assert policy.kernel(np.full(6, 0.5), length, 9).settings == (False, near(truth))
+            assert policy.rule(6, length, 9)[:-1] == (near(truth), policy.index == "kl", False)
         policy = ClickPositionLDP(epsilon=epsilon)
         p1, p2 = mp.exp(e) / (mp.exp(e) + length), 1 / (mp.exp(e) + length)
         channel = policy.channel(length)
         np.testing.assert_allclose(np.diag(channel), float(p1), rtol=1e-13)
         np.testing.assert_allclose(channel[~np.eye(length + 1, dtype=bool)], float(p2), rtol=1e-13)
-        assert policy.kernel(np.full(6, 0.5), length, 9).settings == ((near(p1), near(p2), near(p1 - p2)),)
+        assert policy.rule(6, length, 9)[:-1] == (near(p1), near(p2), near(p1 - p2))
         assert FirstPositionDP(epsilon=epsilon).noise(length) == (1, near(1 / e))
         assert ClickObservationDP(epsilon=epsilon).noise(length) == (1, near((length + 1) / e))
         dp = FirstPositionDP(epsilon=epsilon)
-        assert dp.kernel(np.full(6, 0.5), length, 9).settings == (True, epsilon, 1, near(1 / e))
-        assert ClickObservationDP(epsilon=epsilon).kernel(np.full(6, 0.5), length, 9).settings == (
-            1, near((length + 1) / e),
-        )  # fmt: skip
+        assert dp.rule(6, length, 9)[:-1] == (epsilon, (1, near(1 / e)), True)
+        assert ClickObservationDP(epsilon=epsilon).rule(6, length, 9).noise == (1, near((length + 1) / e))
 
 
 @pytest.mark.parametrize("t", [2, 50, 10**6])

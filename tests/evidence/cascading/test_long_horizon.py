@@ -120,6 +120,9 @@ def test_the_figures_hold_every_curve(what, tmp_path, monkeypatch):
 def test_a_curve_is_read_at_a_round_between_its_checkpoints():
     curve = long_horizon.Curve(ROUNDS[:2], np.array([1.0, 0.5]), np.array([0.01, 0.03]))
     assert long_horizon.at_round(curve, round(math.sqrt(1e5))) == "≈ 0.750 ± 0.020"
+    found = {("laplace", 0.5): curve, ("gaussian", 0.5): curve, ("laplace", 1.0): curve}
+    said = long_horizon.exponents_at(found, "laplace", 1000)
+    assert said == "Laplace LDP (Algorithm 2) at that horizon is ≈ 0.500 ± 0.030, ≈ 0.500 ± 0.030"
 
 
 @pytest.mark.parametrize(

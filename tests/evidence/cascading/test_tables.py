@@ -1,6 +1,6 @@
 """What each policy draws and adds, and what each bound says, against numbers written independently (mpmath, fractions).
 
-A compiled kernel and its learner share ``noise()`` and ``index()``, so that comparing the two cannot see a wrong one.
+A compiled rule and its learner share ``noise()`` and ``index()``, so that comparing the two cannot see a wrong one.
 """
 
 import math
@@ -26,7 +26,7 @@ from dpregret.cascading import (
     reading_multipliers,
     simulate,
 )
-from dpregret.cascading.learner import Index, Noise
+from dpregret.cascading.learner import Index, IndexRule, Noise
 
 mp.mp.dps = 40
 D = mp.mpf("0.001")
@@ -90,9 +90,7 @@ def test_noise_and_index_of_the_policies_with_multipliers(name, length, noise, b
         # the parts that are used are those
         learner = policy.learner(length + 1, length, 10)
         assert learner.noise == drawn and learner.index == index
-        if hasattr(policy, "kernel"):
-            kernel = policy.kernel(np.full(length + 1, 0.5), length, 10)
-            assert kernel.noise == tuple(drawn) and kernel.index == tuple(index)
+        assert policy.rule(length + 1, length, 10)[:2] == (index, drawn)
 
 
 def gaussian_epsilon(mu, delta):
@@ -227,26 +225,21 @@ def test_who_is_observed_raw():
         assert policy.initial == expected and policy.learner(3, 2, 5).raw == (expected == "raw")
 
 
-class Deaf(FirstPositionLDP):
+class Deaf(IndexRule):
     """Refuses to observe a user raw."""
 
-    def kernel(self, means, list_length, horizon):
-        kernel = super().kernel(means, list_length, horizon)
-        kernel.initialise = None  # calling it fails
-        return kernel
+    initialise = None  # calling it fails
 
 
 class DeafLaplace(LaplaceLDP):
-    def kernel(self, means, list_length, horizon):
-        kernel = super().kernel(means, list_length, horizon)
-        kernel.initialise = None
-        return kernel
+    def rule(self, n_items, list_length, horizon):
+        return Deaf(*super().rule(n_items, list_length, horizon))
 
 
 def test_the_simulator_observes_user_0_only_where_the_policy_does():
     settings = dict(problem=CascadeProblem([0.9, 0.5, 0.1], 1), horizon=3, replicates=1, seed=0)
-    for backend in ("compiled", "reference"):  # learners of the first kind raise NotImplementedError
-        simulate(Deaf(epsilon=1), backend=backend, **settings)
+    for backend in ("compiled", "reference"):  # these learners raise NotImplementedError
+        simulate(FirstPositionLDP(epsilon=1), backend=backend, **settings)
     simulate(DeafLaplace(epsilon=1, version="corrected"), **settings)
     with pytest.raises(TypeError):
         simulate(DeafLaplace(epsilon=1), **settings)
@@ -261,7 +254,6 @@ def test_the_hybrid_policy_in_numbers():
         width, own = policy.width(8, 1000)
         assert width == near(bonus * 3 * 2 * 8 / mp.mpf("0.5") * mp.log(1000) ** 1.5) and own is False
         assert (learner.width, learner.own_log) == (width, own)
-        kernel = policy.kernel(np.full(8, 0.5), 2, 1000)
-        assert kernel.settings == (near(mp.mpf("0.25") / 8 / noise), width, False)
+        assert policy.rule(8, 2, 1000)[:-1] == (near(mp.mpf("0.25") / 8 / noise), width, False)
     assert HybridDP(epsilon=0.5, c1=2.0, bonus="proof").width(8, 1000) == (near(96), True)
     assert HybridDP(epsilon=0.5).c1 == 1.0

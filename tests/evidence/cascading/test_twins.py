@@ -20,7 +20,6 @@ from dpregret.cascading import (
     kveton_problem,
     simulate,
 )
-from dpregret.cascading.click_position_kernels import ClickObservationDPKernel
 from dpregret.privacy.discrete import RandomizedResponse
 from evidence.cascading import checks
 
@@ -290,19 +289,19 @@ def test_the_one_value_of_the_printed_policies():
 
 
 def test_compiled_runs_draw_the_noise_of_the_learner():
-    """A kernel that draws less noise than its learner is found by comparing the two, for every policy."""
+    """A rule that draws less noise than its learner is found by comparing the two, for every policy."""
 
-    def kernel(self, means, length, horizon):
-        return ClickObservationDPKernel(means, length, self.noise(length)._replace(scale=self.noise(length).scale / 2))
+    def rule(self, n_items, length, horizon):
+        made = ClickObservationDP.rule(self, n_items, length, horizon)
+        return made._replace(noise=made.noise._replace(scale=made.noise.scale / 2))
 
     settings = dict(problem=kveton_problem(5, 2), horizon=400, replicates=2, seed=1)
-    for policy, same in ((ClickObservationDP(epsilon=20), True), (twin(CENTRAL[2], kernel=kernel), False)):
+    for policy, same in ((ClickObservationDP(epsilon=20), True), (twin(CENTRAL[2], rule=rule), False)):
         both = [simulate(policy, backend=b, **settings) for b in ("compiled", "reference")]
         assert np.array_equal(*both) == same
     for central in CENTRAL:
         made = [central.learner(4, 2, 10).noise, central.noise(2)]
-        settings_of_kernel = central.kernel(np.full(4, 0.5), 2, 10).settings
-        assert made[0] == made[1] and settings_of_kernel[-2:] == tuple(made[0])
+        assert made[0] == made[1] == central.rule(4, 2, 10).noise
 
 
 # --- the checks themselves

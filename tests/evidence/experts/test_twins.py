@@ -89,6 +89,21 @@ def test_what_twins_give_away():
     assert fixed.delta < found.delta
 
 
+def test_of_equally_bad_pairs_the_first_is_named(monkeypatch):
+    options = {"horizon": 3, "epsilon": 0.1, "delta": 1e-3, "adaptive": False}
+    found = audit.transcript_check(ExponentialWeights(2, 0.5), **options)
+    for last_bits in (0.0, 1e-15):  # the second pair a little worse than the first
+        deltas = iter([found.delta, found.delta + last_bits])
+        monkeypatch.setattr(audit, "exact_delta", lambda *_: next(deltas))  # noqa: B023
+        assert audit.transcript_check(ExponentialWeights(2, 0.5), **options).pair == (
+            "first 1 of 2 against the others, zero losses after"
+        )
+    deltas = iter([0.1, 0.2])
+    monkeypatch.setattr(audit, "exact_delta", lambda *_: next(deltas))
+    check = audit.transcript_check(ExponentialWeights(2, 0.5), **options)
+    assert (check.pair, check.delta) == ("first 1 of 2 against the others, the last expert loses after", 0.2)
+
+
 def test_the_word_of_a_check():
     check = audit.TranscriptCheck(epsilon=0.5, promised=0.1, delta=0.1, pure=1.0, pair="", follows=True)
     assert check.word == "holds"
