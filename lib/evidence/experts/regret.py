@@ -176,7 +176,7 @@ def most_played_punished(n_experts: int) -> Callable[[int, np.ndarray], np.ndarr
 
 
 def measured(name: str, n_experts: int, game: xr.Dataset, bound: float) -> Game:
-    """What the runs of `experts.play` give, beside a bound on the mean."""
+    """What the runs of `experts.simulate` give, beside a bound on the mean."""
     mean, se = report.mean_se(game["regret"].isel(round=-1))
     return Game(n_experts, name, float(mean), float(se), float(game["mean_loss_regret"].max()) / bound, bound)
 
