@@ -21,18 +21,38 @@ GAINS = [(name, other) for name in ("first-position ucb", "first-position kl") f
 """Pairs of a first-position policy and an algorithm of the paper whose regrets are compared."""
 
 
+CURVES = {
+    "local": (
+        "Cumulative regret against the round at each epsilon for the local algorithms. Those of the paper run from the "
+        "line of a random list at the smallest epsilon to about two thirds of it at the largest; the first-position "
+        "policies lie far below.",
+        "Local privacy. Algorithms 2 and 3 and the variant of Theorem 7 with the noise of the stated ε, beside the "
+        "policies that are ε-LDP at that ε. ",
+    ),
+    "central": (
+        "Cumulative regret against the round at each epsilon for the central algorithms: Algorithm 1 on the line of a "
+        "random list, the policies of this book below it, the first-position one lowest.",
+        "Central privacy. Algorithm 1 with the noise of the stated ε (c1 = {c1:g}), beside the policies that are ε-DP "
+        "at "
+        "that ε. ",
+    ),
+}
+"""Alternative text and caption of the curves of each group of algorithms."""
+
+
 def draw_curves(
-    name: str,
+    group: str,
+    algorithms: Sequence[str],
     regret: xr.DataArray,
     baseline: xr.DataArray,
-    algorithms: Sequence[str],
     random_list: float,
     *,
-    alt: str,
-    caption: str,
+    about: str,
+    c1: float = 1.0,
 ) -> None:
     """Regret against the round, a panel an epsilon; ``regret`` has dims (epsilon, algorithm, replicate, round)."""
     epsilons, horizon = regret["epsilon"].values.tolist(), int(regret["round"][-1])
+    alt, caption = CURVES[group]
     fig, axes = report.panels(len(epsilons), height=2.6)
     rows = curves.regret_rows("epsilon", "algorithm")
     for ax, eps in zip(axes, epsilons, strict=True):
@@ -44,7 +64,8 @@ def draw_curves(
         curves.finish_axes(ax, horizon, 1.05 * random_list)
     handles, labels = axes[0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8.5)
-    report.publish(fig, name, rows, alt=alt, caption=caption + report.BAND_NOTE)
+    caption = caption.format(c1=c1) + about + report.BAND_NOTE
+    report.publish(fig, f"cascading-private-{group}", rows, alt=alt, caption=caption)
 
 
 def final_table(regret: xr.DataArray):

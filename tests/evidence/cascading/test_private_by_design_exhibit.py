@@ -85,7 +85,7 @@ def test_the_figures_keep_their_numbers(regret, tmp_path, monkeypatch):
     monkeypatch.setenv("DPREGRET_FIGURES", str(tmp_path))
     baseline = regret.sel(epsilon=0.5, algorithm="first-position kl")
     names = ["laplace", "first-position ucb"]
-    exhibit.draw_curves("cascading-private-local", regret, baseline, names, 700.0, alt="x", caption="y ")
+    exhibit.draw_curves("local", names, regret, baseline, 700.0, about="x ")
     rows = read(tmp_path / "cascading-private-local.csv")
     assert {row["algorithm"] for row in rows} == {"non-private", *names} and len(rows) == 2 * 3 * 4
     at = next(row for row in rows if row["algorithm"] == "laplace" and row["round"] == "40")
