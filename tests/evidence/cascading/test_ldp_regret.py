@@ -32,7 +32,7 @@ def without_privacy(height=100.0):
 
 @pytest.mark.parametrize(
     ("laplace", "gaussian", "word"),
-    [(300, 200, "holds"), (201, 200, "consistent"), (200, 300, "fails"), (60, 50, "fails")],
+    [(300, 200, "holds"), (201, 200, "consistent"), (200, 300, "fails"), (300, 101, "consistent"), (300, 50, "fails")],
 )
 def test_the_order_is_laplace_above_gaussian_above_non_private(laplace, gaussian, word):
     regret = curves({"laplace": laplace, "gaussian": gaussian, "composition": 1e4})
