@@ -23,7 +23,7 @@ export PYTHONUTF8 := 1
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n 's/^# \{0,1\}//p;/^$$/q' Makefile
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
 $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(f"Python 3.11 or newer is needed, {sys.executable} is {sys.version.split()[0]}; name another with make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
