@@ -113,7 +113,6 @@ class Cascade(NamedTuple):
 
     means: np.ndarray
     best_unclicked: float  # the probability that the best list gets no click
-
     list_length: int
 
     @classmethod
