@@ -95,9 +95,11 @@ class HybridDP:
         return math.inf
 
     def learner(self, n_items: int, list_length: int, horizon: int) -> HybridLearner:
+        """A learner for one run."""
         return HybridLearner(n_items, list_length, self.counter_epsilon(n_items), *self.width(n_items, horizon))
 
     def rule(self, n_items: int, list_length: int, horizon: int) -> HybridRule:
+        """The compiled twin of the learner; see `dpregret.cascading.play`."""
         return HybridRule(self.counter_epsilon(n_items) / 2, *self.width(n_items, horizon))
 
 
@@ -114,11 +116,13 @@ class HybridLearner:
         self.sums = np.zeros(n_items)
 
     def initialise(self, weights: np.ndarray) -> None:
+        """See `Learner`."""
         self.counts += 1
         self.initial += weights
         self.sums += weights
 
     def recommend(self, t: int) -> np.ndarray:
+        """See `Learner`."""
         width = self.width * np.log(np.maximum(self.counts, 2)) ** 1.5 if self.own_log else self.width
         bonus = np.sqrt(1.5 * np.log(t) / self.counts) + width * np.log(t) / self.counts
         return np.argsort(-(self.sums / self.counts + bonus), kind="stable")[: self.list_length]
@@ -132,6 +136,7 @@ class HybridLearner:
         return np.array(releases)
 
     def update(self, items: np.ndarray, message: np.ndarray) -> None:
+        """See `Learner`."""
         for item, private_sum in zip(items, message, strict=False):
             self.counts[item] += 1
             self.sums[item] = self.initial[item] + private_sum
@@ -173,17 +178,20 @@ class HybridRule(NamedTuple):
     rows: int = TOTALS + BITS  # of a state
 
     def initialise(self, state, weights):
+        """Take the weights of user 0."""
         state[COUNT] = state[ROOT] = 1.0
         state[INITIAL] = state[MEAN] = weights
         state[SLOPE] = self.width * (math.log(2.0) ** 1.5 if self.own_log else 1.0)
 
     def recommend(self, t, log_t, state, lists):
+        """Write the list of round t."""
         by_root = math.sqrt(1.5 * log_t)
         for e in range(state.shape[1]):
             state[UPPER, e] = state[MEAN, e] + by_root * state[ROOT, e] + log_t * state[SLOPE, e]
         top_k(state[UPPER], lists[SHOWN])
 
     def update(self, rng, state, items, click):
+        """Learn from one user."""
         for k in range(min(click, items.size)):
             e = items[k]
             value = 1.0 if k + 1 == click else 0.0

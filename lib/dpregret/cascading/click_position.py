@@ -211,9 +211,11 @@ class ClickPositionLDP:
         return RandomizedResponse(epsilon=self.epsilon, n_categories=list_length + 1)
 
     def learner(self, n_items: int, list_length: int, horizon: int) -> ClickPositionLDPLearner:
+        """A learner for one run."""
         return ClickPositionLDPLearner(n_items, list_length, self._response(list_length))
 
     def rule(self, n_items: int, list_length: int, horizon: int) -> ClickRule:
+        """The compiled twin of the learner; see `dpregret.cascading.play`."""
         response = self._response(list_length)
         return ClickRule(response.truth_probability, response.lie_probability, response.contrast)
 
@@ -252,9 +254,11 @@ class ClickObservationDP:
         _checks.epsilon(self.epsilon)
 
     def learner(self, n_items: int, list_length: int, horizon: int) -> ClickObservationDPLearner:
+        """A learner for one run."""
         return ClickObservationDPLearner(n_items, list_length, self.noise(list_length))
 
     def rule(self, n_items: int, list_length: int, horizon: int) -> ClickBlockRule:
+        """The compiled twin of the learner; see `dpregret.cascading.play`."""
         return ClickBlockRule(self.noise(list_length))
 
     def noise(self, list_length: int) -> Noise:

@@ -46,15 +46,18 @@ class LinearReward:
     code: ClassVar[int] = 0
 
     def __call__(self, means: np.ndarray) -> np.ndarray:
+        """See `Reward`."""
         total = np.zeros(np.shape(means)[:-1])
         for k in range(np.shape(means)[-1]):  # in the compiled order
             total = total + means[..., k]
         return total
 
     def smoothness(self, width: float, list_length: int) -> float:
+        """See `Reward`."""
         return list_length * _checks.real("width", width, at_least=0.0)
 
     def inverse_smoothness(self, gap: float, list_length: int) -> float:
+        """See `Reward`."""
         return _checks.real("gap", gap, at_least=0.0) / list_length
 
 
@@ -68,16 +71,19 @@ class CascadeReward:
     code: ClassVar[int] = 1
 
     def __call__(self, means: np.ndarray) -> np.ndarray:
+        """See `Reward`."""
         unclicked = np.ones(np.shape(means)[:-1])
         for k in range(np.shape(means)[-1]):
             unclicked = unclicked * (1.0 - means[..., k])
         return 1.0 - unclicked
 
     def smoothness(self, width: float, list_length: int) -> float:
+        """See `Reward`."""
         width = _checks.real("width", width, at_least=0.0, at_most=1.0)
         return -math.expm1(list_length * math.log1p(-width)) if width < 1 else 1.0
 
     def inverse_smoothness(self, gap: float, list_length: int) -> float:
+        """See `Reward`."""
         return -math.expm1(math.log1p(-_checks.real("gap", gap, at_least=0.0, below=1.0)) / list_length)
 
 
@@ -89,10 +95,12 @@ class Oracle(Protocol):
     """An (alpha, beta)-oracle: for any vector u a super arm S with P(r_u(S) >= alpha opt_u) >= beta."""
 
     @property
-    def alpha(self) -> float: ...
+    def alpha(self) -> float:
+        """The share of the optimum that is reached."""
 
     @property
-    def beta(self) -> float: ...
+    def beta(self) -> float:
+        """The probability with which it is reached."""
 
     def __call__(self, upper: np.ndarray, list_length: int, rng: np.random.Generator) -> np.ndarray:
         """The super arm, as K distinct arms, for the m upper confidence bounds (which may exceed 1)."""
@@ -106,6 +114,7 @@ class TopK:
     beta: ClassVar[float] = 1.0
 
     def __call__(self, upper: np.ndarray, list_length: int, rng: np.random.Generator | None) -> np.ndarray:
+        """See `Oracle`."""
         return np.argsort(-upper, kind="stable")[:list_length]
 
 

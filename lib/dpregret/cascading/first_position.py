@@ -291,6 +291,7 @@ class FirstPositionLDP:
 
     @property
     def label(self) -> str:
+        """The name in figures."""
         return f"first-position {self.index}"
 
     @property
@@ -298,9 +299,11 @@ class FirstPositionLDP:
         return RandomizedResponse(epsilon=self.epsilon)
 
     def learner(self, n_items: int, list_length: int, horizon: int) -> FirstPositionLDPLearner:
+        """A learner for one run."""
         return FirstPositionLDPLearner(n_items, list_length, self.fill, self.index, self._response)
 
     def rule(self, n_items: int, list_length: int, horizon: int) -> BitRule:
+        """The compiled twin of the learner; see `dpregret.cascading.play`."""
         return BitRule(self._response.truth_probability, self.index == "kl", self.fill == "mean")
 
     def channel(self, list_length: int) -> np.ndarray:
@@ -357,9 +360,11 @@ class FirstPositionDP:
         _checks.choice("fill", self.fill, FILLS)
 
     def learner(self, n_items: int, list_length: int, horizon: int) -> FirstPositionDPLearner:
+        """A learner for one run."""
         return FirstPositionDPLearner(n_items, list_length, self.fill, self.epsilon, self.noise(list_length))
 
     def rule(self, n_items: int, list_length: int, horizon: int) -> BlockRule:
+        """The compiled twin of the learner; see `dpregret.cascading.play`."""
         return BlockRule(float(self.epsilon), self.noise(list_length), self.fill == "mean")
 
     def noise(self, list_length: int) -> Noise:

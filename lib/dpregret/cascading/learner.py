@@ -39,6 +39,7 @@ class Noise(NamedTuple):
     scale: float
 
     def draw(self, rng: np.random.Generator) -> float:
+        """One draw."""
         if self.kind == 1:
             magnitude = self.scale * rng.standard_exponential()
             return magnitude if rng.random() < 0.5 else -magnitude
@@ -70,6 +71,7 @@ class Index(NamedTuple):
     d: float = 0.0
 
     def bonus(self, t: int, counts: np.ndarray) -> np.ndarray:
+        """The bonus in round t of items with these counts."""
         log_t = np.log(t)
         root = self.a * np.sqrt(log_t) + self.b * np.sqrt(log_t + self.c)
         return root / np.sqrt(counts) + self.d * log_t / counts
@@ -86,10 +88,12 @@ class IndexLearner:
         self.sums = np.zeros(n_items)
 
     def initialise(self, weights: np.ndarray) -> None:
+        """See `Learner`."""
         self.sums += weights
         self.counts += 1
 
     def recommend(self, t: int) -> np.ndarray:
+        """See `Learner`."""
         with np.errstate(divide="ignore", invalid="ignore"):
             upper = np.where(self.counts > 0, self.sums / self.counts + self.index.bonus(t, self.counts), np.inf)
         return np.argsort(-upper, kind="stable")[: self.list_length]
@@ -100,6 +104,7 @@ class IndexLearner:
         return np.array([float(click == k) + self.noise.draw(rng) for k in range(1, examined + 1)])
 
     def update(self, items: np.ndarray, message: np.ndarray) -> None:
+        """See `Learner`."""
         for item, value in zip(items, message, strict=False):
             self.counts[item] += 1
             self.sums[item] += value
@@ -113,10 +118,12 @@ class IndexRule(NamedTuple):
     rows: int = 6  # of a state
 
     def initialise(self, state, weights):
+        """Take the weights of user 0."""
         state[COUNT] = state[ROOT] = state[SLOPE] = 1.0
         state[SUM] = state[MEAN] = weights
 
     def recommend(self, t, log_t, state, lists):
+        """Write the list of round t."""
         by_root = self.bonus.a * math.sqrt(log_t) + self.bonus.b * math.sqrt(log_t + self.bonus.c)
         by_slope = self.bonus.d * log_t
         for e in range(state.shape[1]):
@@ -124,6 +131,7 @@ class IndexRule(NamedTuple):
         top_k(state[UPPER], lists[SHOWN])
 
     def update(self, rng, state, items, click):
+        """Learn from one user."""
         for k in range(min(click, items.size)):
             e = items[k]
             state[COUNT, e] += 1.0

@@ -113,11 +113,11 @@ class Cascade(NamedTuple):
 
     means: np.ndarray
     best_unclicked: float  # the probability that the best list gets no click
-
     list_length: int
 
     @classmethod
     def of(cls, means: np.ndarray, list_length: int) -> Cascade:
+        """Users with these attraction probabilities."""
         best_unclicked = 1.0
         for mean in np.sort(means)[::-1][:list_length]:
             best_unclicked *= 1.0 - mean
@@ -136,7 +136,7 @@ class Cascade(NamedTuple):
 for _name in ("recommend", "respond", "update"):  # compiled code has their source in place of a call
 
     @overload_method(types.BaseNamedTuple, _name, strict=False, inline="always")  # type: ignore[call-arg]
-    def _source(self, *arguments, _name=_name):
+    def _source(self, *arguments, _name=_name):  # noqa: ARG001
         return getattr(self.instance_class, _name)
 
 

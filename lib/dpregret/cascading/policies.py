@@ -37,15 +37,19 @@ class IndexPolicy:
         return True
 
     def index(self, list_length: int) -> Index:
+        """The bonus of an item, for lists of this length."""
         raise NotImplementedError
 
     def noise(self, list_length: int) -> Noise:
+        """The noise on each value that is sent."""
         raise NotImplementedError
 
     def learner(self, n_items: int, list_length: int, horizon: int) -> IndexLearner:
+        """A learner for one run."""
         return IndexLearner(n_items, list_length, self.index(list_length), self.noise(list_length))
 
     def rule(self, n_items: int, list_length: int, horizon: int) -> IndexRule:
+        """The compiled twin of the learner; see `dpregret.cascading.play`."""
         return IndexRule(self.index(list_length), self.noise(list_length))
 
     def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
@@ -73,12 +77,15 @@ class CascadeUCB1(IndexPolicy):
     label = "non-private"
 
     def index(self, list_length: int) -> Index:
+        """The bonus of an item, for lists of this length."""
         return Index(a=_ROOT)
 
     def noise(self, list_length: int) -> Noise:
+        """The noise on each value that is sent."""
         return Noise(0, 0.0)
 
     def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        """See `IndexPolicy`."""
         distance = _sensitivity(list_length, sensitivity)
         return self.noise(list_length).epsilon(l1=distance, l2=math.sqrt(distance))
 
@@ -117,18 +124,22 @@ class LaplaceLDP(LocalIndexPolicy):
 
     @property
     def initial_observation(self) -> bool:
+        """Whether user 0 is observed raw: as printed."""
         return self.version == "printed"
 
     def index(self, list_length: int) -> Index:
+        """The bonus of an item, for lists of this length."""
         scale = self.bonus_multiplier * list_length / self.epsilon
         if self.version == "corrected":
             return Index(a=_ROOT + scale * math.sqrt(12.0), d=3.0 * scale)
         return Index(a=_ROOT + scale * math.sqrt(24.0))
 
     def noise(self, list_length: int) -> Noise:
+        """The noise on each value that is sent."""
         return Noise(1, self.noise_multiplier * list_length / self.epsilon)
 
     def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
+        """See `IndexPolicy`."""
         distance = _sensitivity(list_length, sensitivity)
         return self.noise(list_length).epsilon(l1=distance, l2=math.sqrt(distance))
 
@@ -153,11 +164,13 @@ class GaussianLDP(LocalIndexPolicy):
         return Gaussian.classical(epsilon=self.epsilon, delta=self.delta, sensitivity=math.sqrt(list_length)).sigma
 
     def index(self, list_length: int) -> Index:
+        """The bonus of an item, for lists of this length."""
         # 2 log(2 t^3) = 6 (log t + log(2) / 3)
         scale = self.bonus_multiplier * self.sigma(list_length)
         return Index(a=_ROOT, b=scale * math.sqrt(6.0), c=math.log(2.0) / 3.0)
 
     def noise(self, list_length: int) -> Noise:
+        """The noise on each value that is sent."""
         return Noise(2, self.noise_multiplier * self.sigma(list_length))
 
     def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:
@@ -185,9 +198,11 @@ class CompositionLDP(LocalIndexPolicy):
         return math.sqrt(4.0 * list_length * math.log(math.e + self.epsilon / self.delta)) / self.epsilon
 
     def index(self, list_length: int) -> Index:
+        """The bonus of an item, for lists of this length."""
         return Index(a=_ROOT + self.bonus_multiplier * math.sqrt(24.0) * self._scale(list_length))
 
     def noise(self, list_length: int) -> Noise:
+        """The noise on each value that is sent."""
         return Noise(1, self.noise_multiplier * self._scale(list_length))
 
     def value_epsilon(self, list_length: int, *, sensitivity: str = "printed") -> float:

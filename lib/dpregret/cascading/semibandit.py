@@ -43,6 +43,7 @@ class CUCBLearner:
         self.sums = np.zeros(n_arms)
 
     def recommend(self, t: int, rng: np.random.Generator) -> np.ndarray:
+        """The super arm of round t."""
         if t <= self.counts.size:
             return (t - 1 + np.arange(self.list_length)) % self.counts.size
         return self.oracle(self.sums / self.counts + self.index.bonus(t, self.counts), self.list_length, rng)
@@ -54,6 +55,7 @@ class CUCBLearner:
         return np.array([outcome + self.noise.draw(rng) for outcome in outcomes])
 
     def update(self, arms: np.ndarray, message: np.ndarray) -> None:
+        """Learn from the message."""
         for arm, value in zip(arms, message, strict=False):
             self.counts[arm] += 1
             self.sums[arm] += value
@@ -87,6 +89,7 @@ class CUCBRule(NamedTuple):
     rows: int = 6  # of a state
 
     def recommend(self, t, log_t, state, lists):
+        """Write the list of round t."""
         n_arms = state.shape[1]
         if t <= n_arms:
             for k in range(lists.shape[1]):
@@ -99,6 +102,7 @@ class CUCBRule(NamedTuple):
             top_k(state[UPPER], lists[SHOWN])
 
     def update(self, rng, state, items, outcomes):
+        """Learn from one user."""
         first = state[COUNT, items[0]] == 0.0  # in the initial rounds arm t alone is observed
         for k in range(1 if first else items.size):
             e = items[k]
@@ -129,9 +133,11 @@ class CUCB:
     initial: ClassVar[str] = "raw"
 
     def index(self, list_length: int) -> Index:
+        """The bonus of an item, for lists of this length."""
         return CascadeUCB1().index(list_length)
 
     def noise(self, list_length: int) -> Noise:
+        """The noise on each value that is sent."""
         return Noise(0, 0.0)
 
     def value_epsilon(self, list_length: int) -> float:
@@ -148,10 +154,12 @@ class CUCB:
         return math.inf if self.initial == "raw" else self.value_epsilon(list_length)
 
     def learner(self, n_arms: int, list_length: int, horizon: int) -> CUCBLearner:
+        """A learner for one run."""
         parts = self.index(list_length), self.noise(list_length)
         return CUCBLearner(n_arms, list_length, *parts, self.oracle, self.initial == "raw")
 
     def rule(self, n_arms: int, list_length: int, horizon: int) -> CUCBRule:
+        """The compiled twin of the learner; see `dpregret.cascading.play`."""
         return CUCBRule(self.index(list_length), self.noise(list_length), self.initial == "raw")
 
 
@@ -201,6 +209,7 @@ class GaussianCUCB(_LocalCUCB):
         return GaussianLDP(epsilon=self.epsilon, delta=self.delta, **self._multipliers())
 
     def index(self, list_length: int) -> Index:
+        """The bonus of an item, for lists of this length."""
         corrected = super().index(list_length)
         if self.version == "corrected":
             return corrected

@@ -37,7 +37,7 @@ def test_rises_are_steps_and_the_whole_in_standard_errors():
     [
         ([90, 70, 50], [20, 60, 90], "holds"),
         ([90, 70, 71], [20, 60, 90], "holds"),  # a step the other way that the repetitions do not show
-        ([90, 70, 85], [20, 60, 90], "fails"),
+        ([90, 70, 75], [20, 60, 90], "fails"),
         ([90, 70, 50], [20, 60, 20], "fails"),
         ([51, 51, 50], [20, 60, 90], "consistent"),
         ([90, 70, 50], [20, 30, 41], "consistent"),  # the excess grows by 1, the regret by 21
