@@ -24,7 +24,7 @@ class Trace(NamedTuple):
     regret : expected regret of the run
     rates : E(n_tau) of each epoch but the last, the largest mean width of an action under the law of its records
     lemma : largest gap over twice the width of the action plus that of the best one, over epochs, contexts and
-        surviving actions (Lemma 7.1: at most 1)
+    surviving actions (Lemma 7.1: at most 1)
     lost : how often the best action was not among the surviving ones
     valid : whether every band held
     sets : the surviving actions of each context in the last epoch

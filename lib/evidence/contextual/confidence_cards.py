@@ -61,7 +61,7 @@ def corrected_if(condition: bool) -> str:
 
 
 def lemma_4_2(f: Found) -> report.Card:
-    """True with the counts over n, |y_h| <= 2 and one logarithm; the text's c / sqrt n is not (E8)."""
+    """True with the counts over n, ``|y_h|`` <= 2 and one logarithm; the text's c / sqrt n is not (E8)."""
     names = "4.2, counts", "4.2, λ", "4.2, Λ"
     wrong, second, third = (
         f.runs.largest[WITH_ROOT],

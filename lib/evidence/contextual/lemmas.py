@@ -85,7 +85,7 @@ class Bin:
 
     @property
     def share_carried(self) -> np.ndarray:
-        """|<u_B, phi_h>| / sqrt(s_B) of each row: what it passes on of the band from above."""
+        """``|<u_B, phi_h>|`` / sqrt(s_B) of each row: what it passes on of the band from above."""
         return np.abs(self.along) / math.sqrt(self.found("s"))
 
     @property

@@ -37,7 +37,7 @@ class Sensitivity(NamedTuple):
 
 
 def triangle_sensitivity(d: int) -> Sensitivity:
-    """Those of the upper triangle of v v', |v| <= 1: eigenvalues of all sign patterns, halved off the diagonal."""
+    """Those of the upper triangle of v v', ``|v|`` <= 1: eigenvalues of all sign patterns, halved off the diagonal."""
     i, j = np.triu_indices(d)
     patterns = signs(len(i)) * np.where(i == j, 1.0, 0.5)
     matrices = np.zeros((len(patterns), d, d))
@@ -79,7 +79,7 @@ def replacement_costs(d: int) -> list[Cost]:
 
 
 def first_layer_cost(bound: int) -> Fraction:
-    """Counts and rewards of Algorithm 3, |y_h| <= bound, in units of alpha, for a record that moves to another bin.
+    """Counts and rewards of Algorithm 3, ``|y_h|`` <= bound, in units of alpha, for a record that moves to another bin.
 
     A count changes in two bins, each with noise of scale 3; so do sums of y_h v, of L1 norm at most bound sqrt(d), with
     noise of scale 3 sqrt(d). The root cancels.
@@ -92,7 +92,7 @@ INTERVAL_COST = Fraction(2)
 
 
 def log10_noise(users: int, bound: float, alpha: float) -> float:
-    """log10 P(|noise of the prediction| > bound) in a bin of users who are all at e1, d = 2, exact second moment."""
+    """log10 P(``|noise of the prediction|`` > bound) in a bin of users who are all at e1, d = 2, exact second moment."""
     noise = LaplaceSum((3 * math.sqrt(2) / alpha,), (users,))
     return (math.log(2) + noise.log_tail(bound * users)) / math.log(10)
 

@@ -78,7 +78,7 @@ class Followed(NamedTuple):
     in_class : gamma^(-k-1) < norm <= gamma^-k on each layer (the first for k < M)
     shorter : residuals never get longer
     values : of each vector, with the best of the bands at which it may stop
-    largest, clipped : the largest |y_h| of the support, and with the prediction clipped to [-1, 1]
+    largest, clipped : the largest ``|y_h|`` of the support, and with the prediction clipped to [-1, 1]
     """
 
     nested: bool

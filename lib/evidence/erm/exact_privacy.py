@@ -195,7 +195,7 @@ def breaking_class(n: int, m: int, epsilon: float, limit: int = 10**9) -> int:
 def judge_restricted_domain(
     found: Mapping[tuple[int, int], tuple], breaks: Mapping[int, int], last: float, n: int, epsilon: float, k: int
 ) -> report.Card:
-    """The card of the restricted domain: above epsilon for |D| <= n - 2 and large classes, not at |D| = n - 1.
+    """The card of the restricted domain: above epsilon for ``|D|`` <= n - 2 and large classes, not at ``|D|`` = n - 1.
 
     ``breaks`` are the smallest breaking classes by m, ``last`` the exact epsilon at n - 1 records for K = ``k``.
     """
@@ -249,7 +249,7 @@ def judge_count_score(counted: Mapping[tuple[int, int], audit.Enumerated], n: in
 
 
 def draw(n: int, epsilon: float, large_class: int) -> None:
-    """The exact epsilon against |D| (left) and on the domain of the text against n (right)."""
+    """The exact epsilon against ``|D|`` (left) and on the domain of the text against n (right)."""
     records = np.arange(1, 2 * n + 1)
     fig, (left, right) = report.panels(2, height=3.6, sharex=False, sharey=False)
     left.axvspan(n, 2 * n, color=report.GREY, alpha=0.12, linewidth=0)
