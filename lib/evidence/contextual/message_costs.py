@@ -92,7 +92,7 @@ INTERVAL_COST = Fraction(2)
 
 
 def log10_noise(users: int, bound: float, alpha: float) -> float:
-    """log10 P(``|noise of the prediction|`` > bound) in a bin of users who are all at e1, d = 2, exact second moment."""
+    """log10 P(noise of the prediction beyond the bound) in a bin of users who are all at e1, d = 2, exact moments."""
     noise = LaplaceSum((3 * math.sqrt(2) / alpha,), (users,))
     return (math.log(2) + noise.log_tail(bound * users)) / math.log(10)
 

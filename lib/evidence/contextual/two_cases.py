@@ -58,7 +58,7 @@ def slope_from(least: float, result: Mapping[float, Mean], confidence: float) ->
 
 
 def ignoring(log_users: float) -> float:
-    """MAD of an estimate without the second direction, Case II at share 1 / sqrt n: ``|theta_2|`` sin r, theta_2 = 0.8."""
+    """MAD of an estimate without the second direction, Case II, share 1 / sqrt n: ``0.8 sin r`` for theta_2 = 0.8."""
     return 0.8 * (10**log_users) ** -0.25
 
 
