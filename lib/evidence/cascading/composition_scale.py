@@ -26,6 +26,8 @@ CALIBRATIONS = {
     "optimal": {"label": "optimal composition", "color": report.ORANGE, "linestyle": "--"},
     "clicks": {"label": "what the clicks need, $2/ε$", "color": report.BLACK, "linestyle": ":"},
 }
+"""How each calibration of the noise is drawn."""
+
 EXPERIMENTS = 4, 16
 """The range of K in the experiments of the text."""
 

@@ -34,7 +34,7 @@ def lists_audit(
     Parameters
     ----------
     policy
-        A policy with a kernel for many runs: those of `first_position` and `click_position`.
+        A policy with a compiled rule that observes no user raw: those of ``first_position`` and ``click_position``.
     first, second : array of shape (T, L), entries 0 or 1
         The users of the two databases.
     runs : int

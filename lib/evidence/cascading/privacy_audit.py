@@ -1,7 +1,7 @@
 """Two sentences of [Wang2021] about privacy: noises scaled "without loss of generality", and LDP stronger than DP.
 
-What else the notebook judges is in `message_leaks`, `list_leaks`, `sensitivities`, `gaussian_calibration`,
-`composition_scale` and `laplace_or_gaussian`.
+What else the notebook judges is in ``message_leaks``, ``list_leaks``, ``stream_privacy``, ``sensitivities``,
+``gaussian_calibration``, ``composition_scale`` and ``laplace_or_gaussian``.
 
 References
 ----------
