@@ -149,8 +149,7 @@ def judge(claim: str, found: Mapping[str, Audit], instance: Instance, *, runs: i
         evidence="confidence",
         level=f"{confidence:.0%}, all events and pairs together",
         check=f"end to end, L = {instance.items}, K = 2, T = {instance.rounds}: {instance.sequences} sequences of "
-        "lists "
-        f"and beginnings, {runs} runs a database",
+        f"lists and beginnings, {runs} runs a database",
         observed="certified ε " + ", ".join(f"{name}: {report.approx(one.certified)}" for name, one in found.items()),
         required="at most " + ", ".join(f"{one.claimed:g}" for one in found.values()),
         margin="no violation certified",

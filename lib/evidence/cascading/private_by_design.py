@@ -33,8 +33,7 @@ CURVES = {
         "Cumulative regret against the round at each epsilon for the central algorithms: Algorithm 1 on the line of a "
         "random list, the policies of this book below it, the first-position one lowest.",
         "Central privacy. Algorithm 1 with the noise of the stated ε (c1 = {c1:g}), beside the policies that are ε-DP "
-        "at "
-        "that ε. ",
+        "at that ε. ",
     ),
 }
 """Alternative text and caption of the curves of each group of algorithms."""
@@ -121,8 +120,7 @@ def draw_final(
         "algorithms fall from the random list's regret to about two thirds of it; the first-position policies fall "
         "steeply.",
         caption="Final regret against ε. The baseline of the KL curve is position 1 without privacy under the same "
-        "index, "
-        "not CascadeUCB1 (black). " + about + report.BAND_NOTE,
+        "index, not CascadeUCB1 (black). " + about + report.BAND_NOTE,
     )
 
 
@@ -182,8 +180,7 @@ def conjecture(regret: xr.DataArray, unsplit: xr.DataArray) -> list:
             required="a better order than log^2.5 T under ε-DP: DP-F has log T, proved; the printed Algorithm 1 has "
             "log^2.5 T at least",
             margin=f"measured: smallest difference {report.approx(min(z))} standard errors; whether an allocation by "
-            "the "
-            "gaps helps is another question",
+            "the gaps helps is another question",
         ),
         report.verdict(
             "cascading/sentence-budget-by-gap",
@@ -195,19 +192,6 @@ def conjecture(regret: xr.DataArray, unsplit: xr.DataArray) -> list:
             margin="the text says that it may improve the order",
         ),
     ]
-
-
-def judge_exact(claim: str, name: str, found: Sequence[float], epsilons: Sequence[float], what: str) -> report.Card:
-    """The card of a policy's privacy from the exact epsilon of its code, one number for each epsilon promised."""
-    return report.verdict(
-        claim,
-        report.holds_if(all(x <= eps * (1 + 1e-9) for x, eps in zip(found, epsilons, strict=True))),
-        evidence="proof",
-        check=f"{name}: exact ε of the code, {what}",
-        observed=", ".join(f"{x:.10g}" for x in found),
-        required="at most " + ", ".join(f"{eps:g}" for eps in epsilons),
-        margin="rounding 1e-9",
-    )
 
 
 def judge_long_audit(found: Mapping[float, float], confidence: float) -> report.Card:
@@ -271,8 +255,7 @@ def draw_price(regret: xr.DataArray, slopes: Mapping[float, float]) -> None:
         "cascading-private-price",
         rows,
         alt="Growth of regret per log t over the lower bound, against t: for each epsilon it rises above one in the "
-        "linear "
-        "phase and then falls towards one, earlier for larger epsilon.",
+        "linear phase and then falls towards one, earlier for larger epsilon.",
         caption="LDP-F with the KL index, honest noise at the stated ε: regret per unit of log t over the bound of "
         f"Theorem “Lower bound under pure LDP”. {regret.sizes['replicate']} repetitions. " + report.BAND_NOTE,
     )

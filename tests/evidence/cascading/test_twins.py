@@ -21,7 +21,14 @@ from dpregret.cascading import (
     simulate,
 )
 from dpregret.privacy.discrete import RandomizedResponse
-from evidence.cascading import checks
+from evidence.cascading.exact_messages import (
+    first_list_epsilon,
+    local_epsilon,
+    message_epsilon,
+    semibandit_epsilon,
+)
+from evidence.cascading.exact_releases import course_epsilon
+from evidence.cascading.lists_audit import lists_audit
 
 DELTA = 1e-3
 
@@ -30,11 +37,11 @@ def exact(policy, length):
     """What the card of the policy shows: the exact epsilon of what leaves the user or the curator."""
     if isinstance(policy, (FirstPositionDP, ClickObservationDP, HybridDP)):
         rng = np.random.default_rng(8)
-        released = checks.course_epsilon(policy, n_items=length + 1, list_length=length, rounds=12, courses=2, rng=rng)
-        return max(released, checks.first_list_epsilon(policy, list_length=length))
+        released = course_epsilon(policy, n_items=length + 1, list_length=length, rounds=12, courses=2, rng=rng)
+        return max(released, first_list_epsilon(policy, list_length=length))
     if isinstance(policy, LaplaceCUCB | GaussianCUCB):
-        return checks.semibandit_epsilon(policy, list_length=length, delta=DELTA)
-    return checks.local_epsilon(policy, list_length=length, delta=DELTA if hasattr(policy, "delta") else 0.0)
+        return semibandit_epsilon(policy, list_length=length, delta=DELTA)
+    return local_epsilon(policy, list_length=length, delta=DELTA if hasattr(policy, "delta") else 0.0)
 
 
 def holds(policy, length, epsilon):
@@ -248,7 +255,7 @@ def test_one_position_and_no_user_0_hold(policy):
 def test_user_0_observed_raw_fails():
     """The corrected policy that takes user 0 raw after all: same messages, another first list."""
     broken = twin(SINGLE[0], initial_observation=property(lambda self: True))
-    assert checks.message_epsilon(broken, list_length=1) == pytest.approx(0.7, rel=1e-12, abs=0)
+    assert message_epsilon(broken, list_length=1) == pytest.approx(0.7, rel=1e-12, abs=0)
     assert exact(broken, 1) == broken.effective_epsilon(1) == math.inf
     for policy in SEMI:
         broken = dataclasses.replace(policy, initial="raw")
@@ -278,14 +285,14 @@ def test_the_one_value_of_the_printed_policies():
     """K = 1, users 1, 2, ...: the noisy value alone."""
     for policy in (LaplaceLDP(epsilon=0.7), GaussianLDP(epsilon=0.7, delta=DELTA)):
         delta = getattr(policy, "delta", 0.0)
-        found = checks.message_epsilon(policy, list_length=1, delta=delta)
+        found = message_epsilon(policy, list_length=1, delta=delta)
         assert found == pytest.approx(policy.value_epsilon(1), rel=1e-12, abs=0)
-        assert checks.message_epsilon(halved(policy), list_length=1, delta=delta) > 0.7 or delta
+        assert message_epsilon(halved(policy), list_length=1, delta=delta) > 0.7 or delta
     rng = np.random.default_rng(0)
     hybrid = dict(n_items=3, list_length=1, rounds=32, rng=rng)
-    assert checks.course_epsilon(HybridDP(epsilon=0.7), **hybrid) == pytest.approx(0.7 / 3, rel=1e-9, abs=0)
+    assert course_epsilon(HybridDP(epsilon=0.7), **hybrid) == pytest.approx(0.7 / 3, rel=1e-9, abs=0)
     thin = HybridDP(epsilon=0.7, noise_multiplier=0.5)
-    assert checks.course_epsilon(thin, **hybrid) == pytest.approx(1.4 / 3, rel=1e-9, abs=0)
+    assert course_epsilon(thin, **hybrid) == pytest.approx(1.4 / 3, rel=1e-9, abs=0)
 
 
 def test_compiled_runs_draw_the_noise_of_the_learner():
@@ -320,12 +327,12 @@ def test_samplers_that_are_not_understood_are_refused():
         (lambda click, rng: [rng.random() < 1e-9 * click], "probability of 2"),
     ):
         with pytest.raises(ValueError, match=message):
-            checks.message_epsilon(draws(change), list_length=1, delta=0.1)
+            message_epsilon(draws(change), list_length=1, delta=0.1)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0, 6.0])
 def test_the_steps_of_a_randomised_response_to_12_digits(epsilon):
-    found = checks.message_epsilon(ClickPositionLDP(epsilon=epsilon), list_length=3, rounds=1)
+    found = message_epsilon(ClickPositionLDP(epsilon=epsilon), list_length=3, rounds=1)
     assert found == pytest.approx(epsilon, rel=1e-11, abs=1e-13)
 
 
@@ -351,7 +358,7 @@ def test_correlated_noise_is_solved_for():
 
     for rounds in (1, 7):
         arguments = dict(n_items=2, list_length=1, rounds=rounds, rng=np.random.default_rng(0))
-        assert checks.course_epsilon(Sums(), **arguments) == pytest.approx(0.5, rel=1e-12, abs=0)
+        assert course_epsilon(Sums(), **arguments) == pytest.approx(0.5, rel=1e-12, abs=0)
 
 
 def test_the_audit_of_lists_certifies_what_is_there_and_no_more():
@@ -359,16 +366,16 @@ def test_the_audit_of_lists_certifies_what_is_there_and_no_more():
     users = np.zeros((2, 64, 3))
     users[0, 1] = 1.0
     rng = np.random.default_rng(2)
-    found = checks.lists_audit(ClickObservationDP(epsilon=32), *users, list_length=2, runs=2000, rng=rng)
+    found = lists_audit(ClickObservationDP(epsilon=32), *users, list_length=2, runs=2000, rng=rng)
     assert 1.5 < found.epsilon < 32 and found.hits_p > found.hits_q and found.runs == 2000
-    other = checks.lists_audit(ClickObservationDP(epsilon=32), *users[::-1], list_length=2, runs=2000, rng=rng)
+    other = lists_audit(ClickObservationDP(epsilon=32), *users[::-1], list_length=2, runs=2000, rng=rng)
     assert 1.5 < other.epsilon < 32 and other.hits_p > other.hits_q
-    same = checks.lists_audit(ClickObservationDP(epsilon=32), users[1], users[1], list_length=2, runs=2000, rng=rng)
+    same = lists_audit(ClickObservationDP(epsilon=32), users[1], users[1], list_length=2, runs=2000, rng=rng)
     assert same.epsilon < 0.1
     # an event chosen on the runs that count it would look certain here: 50 runs, and almost as many sequences
-    same = checks.lists_audit(
+    same = lists_audit(
         FirstPositionLDP(epsilon=1), users[1, :40], users[1, :40], list_length=2, runs=50, rng=rng, last=12
     )
     assert same.epsilon < 0.7
-    local = checks.lists_audit(FirstPositionLDP(epsilon=1), *users[:, :5], list_length=2, runs=4000, rng=rng, last=3)
+    local = lists_audit(FirstPositionLDP(epsilon=1), *users[:, :5], list_length=2, runs=4000, rng=rng, last=3)
     assert 0.7 < local.epsilon <= 1.0

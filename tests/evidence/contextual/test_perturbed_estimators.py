@@ -80,7 +80,8 @@ def test_the_worst_cell_is_found_in_their_order():
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "theta", "alpha"), [(1e4, 0.3, 0.5, 1.0), (1e8, 0.02, 0.0, 0.5), (1e6, 0.2, 1.0, 1.0)]
+    ("n", "m", "theta", "alpha"),
+    [(1e4, 0.3, 0.5, 1.0), (1e8, 0.02, 0.0, 0.5), (1e6, 0.2, 1.0, 1.0), (1e4, 0.05, 0.5, 1.0)],
 )
 def test_the_moment_estimate_by_quadrature(n, m, theta, alpha):
     noise = 2 / alpha**2
