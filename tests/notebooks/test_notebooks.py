@@ -8,7 +8,6 @@ import pytest
 from tools import notebooks
 
 NAMES = notebooks.names()
-NOT_YET = set(NAMES)
 DRAWS = re.compile(r"^(?!\s*#).*\b(publish|draw(_\w+)?)\(", re.M)  # a function that publishes is called draw...
 LINES, CELL, WIDTH = 200, 30, 100  # of code: a notebook, a cell, a line
 
@@ -110,7 +109,5 @@ def hidden(notebook) -> list[str]:
     ]
 
 
-def test_reads_like_a_lecture(notebook, name, request):
-    if name in NOT_YET:
-        request.applymarker(pytest.mark.xfail(strict=False))
+def test_reads_like_a_lecture(notebook):
     assert is_short(notebook) and not private_names(notebook) and not subclasses(notebook) and not hidden(notebook)
