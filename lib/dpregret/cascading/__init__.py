@@ -19,7 +19,7 @@ from dpregret.cascading.policies import (
     LaplaceLDP,
     reading_multipliers,
 )
-from dpregret.cascading.semibandit import CUCB, GaussianCUCB, LaplaceCUCB, simulate_semibandit
+from dpregret.cascading.semibandit import CUCB, GaussianCUCB, LaplaceCUCB
 from dpregret.cascading.simulate import geometric_checkpoints, simulate
 
 __all__ = [
@@ -48,6 +48,5 @@ __all__ = [
     "named_problem",
     "reading_multipliers",
     "simulate",
-    "simulate_semibandit",
     "uniform_problem",
 ]

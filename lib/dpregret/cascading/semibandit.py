@@ -11,24 +11,20 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from dpregret import _checks
-from dpregret.cascading.combinatorial import CascadeReward, LinearReward, Oracle, SemiBanditProblem, TopK, bernoulli
+from dpregret.cascading.combinatorial import Oracle, TopK
 from dpregret.cascading.learner import Index, Noise
-from dpregret.cascading.play import COUNT, MEAN, ROOT, SHOWN, SUM, UPPER, Run, draw_noise, top_k
+from dpregret.cascading.play import COUNT, MEAN, ROOT, SHOWN, SUM, UPPER, draw_noise, top_k
 from dpregret.cascading.policies import CascadeUCB1, GaussianLDP, LaplaceLDP
-from dpregret.cascading.simulate import BACKENDS, plain_regret, repeat
 
 
 class CUCBLearner:
-    """One run of Algorithm 4, its misprints mended, with any oracle.
+    """One run of Algorithm 4, its misprints corrected, with any oracle.
 
     In round t <= m the super arm t, t + 1, ..., t + K - 1 (counted round m) is played and arm t alone is observed.
     """
@@ -48,9 +44,9 @@ class CUCBLearner:
             return (t - 1 + np.arange(self.list_length)) % self.counts.size
         return self.oracle(self.sums / self.counts + self.index.bonus(t, self.counts), self.list_length, rng)
 
-    def privatize(self, t: int, outcomes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def privatize(self, arms: np.ndarray, outcomes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """What leaves the user; its length is public."""
-        if t <= self.counts.size:
+        if self.counts[arms[0]] == 0:  # an initial round
             return outcomes[:1] if self.raw else outcomes[:1] + self.noise.draw(rng)
         return np.array([outcome + self.noise.draw(rng) for outcome in outcomes])
 
@@ -112,23 +108,12 @@ class CUCBRule(NamedTuple):
             state[ROOT, e] = 1.0 / math.sqrt(state[COUNT, e])
 
 
-def plain_round(learner: CUCBLearner, problem: SemiBanditProblem, target: float):
-    """A function of t and a generator that plays one round of a learner and returns its expected regret."""
-
-    def play(t: int, rng: np.random.Generator) -> float:
-        arms = learner.recommend(t, rng)
-        means = problem.means[arms]
-        learner.update(arms, learner.privatize(t, problem.outcomes(means, rng), rng))
-        return target - float(problem.reward(means))
-
-    return play
-
-
 @dataclass(frozen=True, kw_only=True)
 class CUCB:
     """CUCB of [Chen2013]: index mean + sqrt(1.5 log t / n), no noise. Not private."""
 
     oracle: Oracle = field(default_factory=TopK)
+    feedback: ClassVar[str] = "outcomes"
     label: ClassVar[str] = "cucb"
     initial: ClassVar[str] = "raw"
 
@@ -227,49 +212,3 @@ class LaplaceCUCB(_LocalCUCB):
 
     def _cascade(self) -> LaplaceLDP:
         return LaplaceLDP(epsilon=self.epsilon, version=self.version, **self._multipliers())
-
-
-def _run(policy, backend, target, problem, horizon, rounds, rng):
-    """The regret of one repetition between the checkpoints."""
-    size = problem.n_arms, problem.list_length
-    if backend == "reference":
-        return plain_regret(plain_round(policy.learner(*size, horizon), problem, target), rng, rounds)
-    users = SemiBandit(np.array(problem.means), target, problem.reward.code, size[1], np.empty(size[1]))
-    return Run(policy.rule(*size, horizon), users).play(rng, 1, rounds)[0]
-
-
-def simulate_semibandit(
-    policy: CUCB,
-    problem: SemiBanditProblem,
-    *,
-    horizon: int,
-    replicates: int | Sequence[int],
-    seed: int | np.random.SeedSequence,
-    checkpoints: Sequence[int] | None = None,
-    n_jobs: int = 1,
-    backend: str | None = None,
-) -> xr.DataArray:
-    r"""Cumulative regret :math:`\sum_{s\le t}(\alpha\beta\,\mathrm{opt}_u-r_u(S_s))` of Section 5.3.
-
-    All rounds count, the m initial ones too.
-
-    Arguments and result as in :func:`~dpregret.cascading.simulate.simulate`; alpha and beta are those of
-    ``policy.oracle``. The compiled backend is for the oracle `TopK`, the rewards of this module and Bernoulli outcomes;
-    both make the same draws and decisions.
-    """
-    if not isinstance(policy, CUCB):
-        raise ValueError(f"policy must be a CUCB policy, got {policy!r}")
-    if not isinstance(problem, SemiBanditProblem):
-        raise ValueError(f"problem must be a SemiBanditProblem, got {problem!r}")
-    compiles = (
-        isinstance(policy.oracle, TopK)
-        and isinstance(problem.reward, (LinearReward, CascadeReward))
-        and problem.outcomes is bernoulli
-    )
-    if backend is None:
-        backend = "compiled" if compiles else "reference"
-    if _checks.choice("backend", backend, BACKENDS) == "compiled" and not compiles:
-        raise ValueError(f"backend must be 'reference' for {policy.oracle!r} and {problem!r}, got 'compiled'")
-    target = float(policy.oracle.alpha * policy.oracle.beta * problem.optimal_reward())
-    settings = dict(horizon=horizon, replicates=replicates, seed=seed, checkpoints=checkpoints, n_jobs=n_jobs)
-    return repeat(partial(_run, policy, backend, target), policy, problem, **settings)

@@ -1,17 +1,20 @@
-"""Play a policy on a cascade problem and record its cumulative pseudo-regret."""
+"""Play a policy on a cascade or a semi-bandit and record its cumulative pseudo-regret."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from inspect import signature
 
 import numpy as np
 import xarray as xr
 from joblib import Parallel, delayed
 
 from dpregret import _checks
+from dpregret.cascading.combinatorial import CascadeReward, LinearReward, Oracle, SemiBanditProblem, TopK, bernoulli
 from dpregret.cascading.model import CascadeProblem
 from dpregret.cascading.play import Cascade, Run
+from dpregret.cascading.semibandit import SemiBandit
 from dpregret.simulation.seeds import generator
 
 BACKENDS = ("compiled", "reference")
@@ -27,45 +30,62 @@ def geometric_checkpoints(horizon: int, points: int = 200) -> np.ndarray:
     return np.unique(np.geomspace(1, horizon, points).round().astype(np.int64))
 
 
-def plain_round(learner, problem: CascadeProblem):
-    """A function of t and a generator that plays one round of a learner and returns its expected regret."""
+def plain_users(problem, target: float):
+    """A function of a list and a generator: the list's expected regret, and how one user responds to it."""
+    if isinstance(problem, SemiBanditProblem):
+        return lambda arms, rng: (
+            target - float(problem.reward(problem.means[arms])),
+            problem.outcomes(problem.means[arms], rng),
+        )
     best_unclicked = Cascade.of(problem.means, problem.list_length).best_unclicked
 
-    def play(t: int, rng: np.random.Generator) -> float:
-        items = learner.recommend(t)
+    def respond(items: np.ndarray, rng: np.random.Generator):
         unclicked = 1.0
         for item in items:
             unclicked *= 1.0 - problem.means[item]
-        message = learner.privatize(items, problem.draw_click(items, rng), rng)
-        learner.update(items, message)
-        return unclicked - best_unclicked
+        return unclicked - best_unclicked, problem.draw_click(items, rng)
 
-    return play
+    return respond
 
 
-def plain_regret(play, rng: np.random.Generator, rounds: np.ndarray) -> list[float]:
+def compiled_users(problem, target: float):
+    """The same users for the compiled loop."""
+    if isinstance(problem, SemiBanditProblem):
+        length = problem.list_length
+        code = problem.reward.code  # type: ignore[attr-defined]
+        return SemiBandit(np.array(problem.means), target, code, length, np.empty(length))
+    return Cascade.of(problem.means, problem.list_length)
+
+
+def plain_regret(learner, respond, rng: np.random.Generator, rounds: np.ndarray) -> list[float]:
     """Play round by round: the plain version of the compiled loop, and the way in for any other learner."""
+    asks = "rng" in signature(learner.recommend).parameters
     regret, t = [], 1
     for stop in rounds:
         total = 0.0
         while t <= stop:
-            total += play(t, rng)
+            items = learner.recommend(t, rng=rng) if asks else learner.recommend(t)
+            loss, response = respond(items, rng)
+            learner.update(items, learner.privatize(items, response, rng))
+            total += loss
             t += 1
         regret.append(total)
     return regret
 
 
-def _run(policy, backend, problem, horizon, rounds, rng):
+def _run(policy, backend, target, problem, horizon, rounds, rng):
     """The regret of one repetition between the checkpoints."""
-    size = problem.n_items, problem.list_length
+    size = problem.means.size, problem.list_length
     compiled = backend == "compiled"
     if compiled:
-        run = Run(policy.rule(*size, horizon), Cascade.of(problem.means, problem.list_length))
+        run = Run(policy.rule(*size, horizon), compiled_users(problem, target))
     else:
         run = policy.learner(*size, horizon)
     if getattr(policy, "initial_observation", False):
-        run.initialise((rng.random(problem.n_items) < problem.means).astype(float))
-    return run.play(rng, 1, rounds)[0] if compiled else plain_regret(plain_round(run, problem), rng, rounds)
+        run.initialise((rng.random(problem.means.size) < problem.means).astype(float))
+    if compiled:
+        return run.play(rng, 1, rounds)[0]
+    return plain_regret(run, plain_users(problem, target), rng, rounds)
 
 
 def repeat(run, policy, problem, *, horizon, replicates, seed, checkpoints, n_jobs) -> xr.DataArray:
@@ -108,9 +128,19 @@ def repeat(run, policy, problem, *, horizon, replicates, seed, checkpoints, n_jo
     )
 
 
+def _compiles(policy, problem) -> bool:
+    """Whether the compiled loop has this policy and the users of this problem."""
+    if not hasattr(policy, "rule"):
+        return False
+    if isinstance(problem, CascadeProblem):
+        return True
+    known = isinstance(problem.reward, (LinearReward, CascadeReward)) and problem.outcomes is bernoulli
+    return known and isinstance(getattr(policy, "oracle", TopK()), TopK)
+
+
 def simulate(
     policy,
-    problem: CascadeProblem,
+    problem: CascadeProblem | SemiBanditProblem,
     *,
     horizon: int,
     replicates: int | Sequence[int],
@@ -119,17 +149,20 @@ def simulate(
     n_jobs: int = 1,
     backend: str | None = None,
 ) -> xr.DataArray:
-    r"""Cumulative pseudo-regret :math:`\sum_{s \le t} f(A^*, \bar w) - f(A_s, \bar w)` of a policy.
+    r"""Cumulative pseudo-regret of a policy, on a cascade or on a semi-bandit.
 
-    Its expectation over lists is the regret R(T) of Section 3.1 of [Wang2021]_, with less variance than the realised
-    one: given the list, the expectation over the user is taken exactly.
+    On a cascade it is :math:`\sum_{s \le t} f(A^*, \bar w) - f(A_s, \bar w)`; its expectation over lists is the regret
+    R(T) of Section 3.1 of [Wang2021]_, with less variance than the realised one: given the list, the expectation over
+    the user is taken exactly. On a semi-bandit it is :math:`\sum_{s\le t}(\alpha\beta\,\mathrm{opt}_u-r_u(S_s))` of
+    Section 5.3, with alpha and beta those of ``policy.oracle`` (1 without one); the m initial rounds count.
 
     Parameters
     ----------
     policy
         One of the policies of this package, or any object with ``learner(n_items, list_length, horizon)`` that gives a
         :class:`~dpregret.cascading.learner.Learner`.
-    problem : CascadeProblem
+    problem : CascadeProblem or SemiBanditProblem
+        The latter for policies with ``feedback = "outcomes"``.
     horizon : int
         T >= 1, the number of rounds.
     replicates : int or sequence of int
@@ -141,21 +174,31 @@ def simulate(
     n_jobs : int
         Worker threads; results do not depend on it.
     backend : {"compiled", "reference"}, optional
-        By default compiled where the policy has a rule. Both make the same draws and decisions.
+        By default compiled where the policy has a rule, and on a semi-bandit where the oracle is `TopK`, the reward one
+        of this package and the outcomes are Bernoulli. Both make the same draws and decisions.
 
     Returns
     -------
     xarray.DataArray
         Dims ``replicate`` and ``round``; attributes: policy, its effective and its value epsilon, problem, horizon.
     """
-    if not (hasattr(policy, "learner") or hasattr(policy, "rule")):
+    if isinstance(policy, type) or not (hasattr(policy, "learner") or hasattr(policy, "rule")):
         raise ValueError(f"policy must be a policy, an object with a method learner(...), got {policy!r}")
-    if not isinstance(problem, CascadeProblem):
-        raise ValueError(f"problem must be a CascadeProblem, got {problem!r}")
+    if not isinstance(problem, (CascadeProblem, SemiBanditProblem)):
+        raise ValueError(f"problem must be a CascadeProblem or a SemiBanditProblem, got {problem!r}")
+    semibandit = isinstance(problem, SemiBanditProblem)
+    if semibandit != (getattr(policy, "feedback", "click") == "outcomes"):
+        users = "a CascadeProblem" if semibandit else "a SemiBanditProblem"
+        raise ValueError(f"problem must be {users} for {policy!r}, got {problem!r}")
+    compiles = _compiles(policy, problem)
     if backend is None:
-        backend = "compiled" if hasattr(policy, "rule") else "reference"
+        backend = "compiled" if compiles else "reference"
     _checks.choice("backend", backend, BACKENDS)
-    if not hasattr(policy, "rule" if backend == "compiled" else "learner"):
-        raise ValueError(f"backend must be one that {type(policy).__name__} has, got {backend!r}")
+    if not (compiles if backend == "compiled" else hasattr(policy, "learner")):
+        raise ValueError(f"backend must be one that there is for {policy!r} and {problem!r}, got {backend!r}")
+    target = 0.0
+    if isinstance(problem, SemiBanditProblem):
+        oracle: Oracle = getattr(policy, "oracle", TopK())
+        target = float(oracle.alpha * oracle.beta * problem.optimal_reward())
     settings = dict(horizon=horizon, replicates=replicates, seed=seed, checkpoints=checkpoints, n_jobs=n_jobs)
-    return repeat(partial(_run, policy, backend), policy, problem, **settings)
+    return repeat(partial(_run, policy, backend, target), policy, problem, **settings)

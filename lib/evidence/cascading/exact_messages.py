@@ -92,8 +92,9 @@ def semibandit_epsilon(policy, *, list_length: int, delta: float = 0.0) -> float
         def sample(rng):
             learner, silent = policy.learner(arms, length, arms + 2), Scripted()
             for t in range(1, round):
-                learner.update(learner.recommend(t, silent), learner.privatize(t, np.zeros(length), silent))
-            return learner.privatize(round, np.array(outcomes), rng)
+                chosen = learner.recommend(t, silent)
+                learner.update(chosen, learner.privatize(chosen, np.zeros(length), silent))
+            return learner.privatize(learner.recommend(round, silent), np.array(outcomes), rng)
 
         return sample
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from dpregret.cascading import CUCB, CascadeUCB1, SemiBanditProblem, kveton_problem, play, simulate, simulate_semibandit
+from dpregret.cascading import CUCB, CascadeUCB1, SemiBanditProblem, kveton_problem, play, simulate
 from dpregret.cascading.play import COUNT, MEAN, SHOWN, SUM, top_k
 
 
@@ -64,7 +64,7 @@ def test_the_rounds_may_be_played_in_parts(monkeypatch):
     settings = dict(horizon=100, replicates=2, seed=3, checkpoints=[1, 14, 15, 16, 17, 31, 32, 70, 100])
 
     def both():
-        return simulate(CascadeUCB1(), problem, **settings), simulate_semibandit(CUCB(), semi, **settings)
+        return simulate(CascadeUCB1(), problem, **settings), simulate(CUCB(), semi, **settings)
 
     whole = both()
     monkeypatch.setattr(play, "_CHUNK", 16)

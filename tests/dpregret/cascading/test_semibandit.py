@@ -14,13 +14,15 @@ from scipy import special, stats
 from dpregret.cascading import (
     CUCB,
     REWARDS,
+    CascadeProblem,
     CascadeReward,
     GaussianCUCB,
     LaplaceCUCB,
+    LaplaceLDP,
     LinearReward,
     SemiBanditProblem,
     TopK,
-    simulate_semibandit,
+    simulate,
 )
 from evidence.cascading import bounds
 from evidence.cascading.simultaneous import simultaneous_tail
@@ -92,15 +94,15 @@ def test_no_bad_set():
 def test_kernel_and_plain_learner_agree_draw_for_draw(policy, length, reward):
     problem = SemiBanditProblem(MEANS, length, reward)
     settings = dict(horizon=600, replicates=2, seed=7)
-    compiled = simulate_semibandit(policy, problem, backend="compiled", **settings)
-    plain = simulate_semibandit(policy, problem, backend="reference", **settings)
+    compiled = simulate(policy, problem, backend="compiled", **settings)
+    plain = simulate(policy, problem, backend="reference", **settings)
     np.testing.assert_array_equal(compiled, plain)
 
 
 def test_checkpoints_may_fall_in_the_initial_rounds():
     problem = SemiBanditProblem(MEANS, 2)
-    regret = simulate_semibandit(CUCB(), problem, horizon=20, replicates=2, seed=1, checkpoints=[3, 8, 20])
-    whole = simulate_semibandit(CUCB(), problem, horizon=20, replicates=2, seed=1, checkpoints=range(1, 21))
+    regret = simulate(CUCB(), problem, horizon=20, replicates=2, seed=1, checkpoints=[3, 8, 20])
+    whole = simulate(CUCB(), problem, horizon=20, replicates=2, seed=1, checkpoints=range(1, 21))
     np.testing.assert_allclose(regret, whole.sel(round=[3, 8, 20]), rtol=1e-12)
     # every arm is in two of the initial super arms
     assert np.allclose(regret.sel(round=8), 8 * 0.4 - 2 * MEANS.sum())
@@ -122,11 +124,11 @@ def test_an_oracle_that_fails_has_regret_against_its_own_standard():
     """Once the means are known, E r = beta opt + (1 - beta) worst, so the regret against alpha beta opt is negative."""
     problem = SemiBanditProblem([0.9, 0.9, 0.1, 0.0], 2)
     policy = CUCB(oracle=Failing(0.5))
-    regret = simulate_semibandit(policy, problem, horizon=4000, replicates=1, seed=0, checkpoints=[2000, 4000])
+    regret = simulate(policy, problem, horizon=4000, replicates=1, seed=0, checkpoints=[2000, 4000])
     slope = float(regret.diff("round")[0, 0]) / 2000
     assert slope == pytest.approx(-0.5 * 0.1, abs=0.06)  # 3 standard errors of 2000 coin tosses
     with pytest.raises(ValueError, match="backend"):
-        simulate_semibandit(policy, problem, horizon=10, replicates=1, seed=0, backend="compiled")
+        simulate(policy, problem, horizon=10, replicates=1, seed=0, backend="compiled")
 
 
 @dataclass(frozen=True)
@@ -143,13 +145,13 @@ class Sorted:
 def test_an_approximate_oracle_is_judged_by_alpha():
     problem = SemiBanditProblem([0.8, 0.7, 0.5, 0.1, 0.1, 0.1], 2)
     policy = CUCB(oracle=Sorted())
-    regret = simulate_semibandit(policy, problem, horizon=2000, replicates=1, seed=0, checkpoints=[1000, 2000])
+    regret = simulate(policy, problem, horizon=2000, replicates=1, seed=0, checkpoints=[1000, 2000])
     assert float(regret.diff("round")[0, 0]) / 1000 == pytest.approx(2 / 3 * 1.5 - 1.3, abs=0.05)
 
 
 def test_other_outcomes_than_bernoulli():
     problem = SemiBanditProblem([0.9, 0.5, 0.1], 1, outcomes=lambda means, rng: means)
-    regret = simulate_semibandit(CUCB(), problem, horizon=500, replicates=1, seed=0, checkpoints=[500])
+    regret = simulate(CUCB(), problem, horizon=500, replicates=1, seed=0, checkpoints=[500])
     assert regret.attrs["effective_epsilon"] == math.inf
     assert 0 < float(regret[0, 0]) < 50
 
@@ -160,11 +162,11 @@ def test_the_initial_observation_is_raw_or_private():
         learner = GaussianCUCB(epsilon=1, delta=1e-3, initial=initial).learner(3, 2, 10)
         for t in (1, 2, 3):
             arms = learner.recommend(t, rng)
-            message = learner.privatize(t, np.ones(2), rng)
+            message = learner.privatize(arms, np.ones(2), rng)
             assert arms[0] == t - 1 and message.size == 1 and (message[0] == 1.0) == raw
             learner.update(arms, message)
         assert (learner.counts == 1).all()
-        assert learner.privatize(4, np.ones(2), rng).size == 2
+        assert learner.privatize(learner.recommend(4, rng), np.ones(2), rng).size == 2
 
 
 @given(st.integers(2, 10**6), st.integers(1, 1000), st.floats(0.05, 3))
@@ -196,8 +198,20 @@ def test_the_epsilon_of_what_is_sent():
         (lambda: SemiBanditProblem([0.5, 0.5], 3), "list_length"),
         (lambda: SemiBanditProblem(np.full(60, 0.5), 30).all_rewards(), "super arms"),
         (lambda: CascadeReward().inverse_smoothness(1.0, 2), "gap"),
-        (lambda: simulate_semibandit(TopK(), None, horizon=1, replicates=1, seed=0), "policy"),
-        (lambda: simulate_semibandit(CUCB(), None, horizon=1, replicates=1, seed=0), "problem"),
+        (lambda: simulate(TopK(), None, horizon=1, replicates=1, seed=0), "policy"),
+        (lambda: simulate(CUCB(), None, horizon=1, replicates=1, seed=0), "problem"),
+        (
+            lambda: simulate(CUCB(), CascadeProblem([0.5, 0.4], 1), horizon=1, replicates=1, seed=0),
+            r"problem must be a SemiBanditProblem for CUCB\(",
+        ),
+        (
+            lambda: simulate(LaplaceLDP(epsilon=1), SemiBanditProblem([0.5, 0.4], 1), horizon=1, replicates=1, seed=0),
+            r"problem must be a CascadeProblem for LaplaceLDP\(",
+        ),
+        (
+            lambda: simulate(LaplaceLDP, CascadeProblem([0.5, 0.4], 1), horizon=1, replicates=1, seed=0),
+            "policy must be a policy",
+        ),
     ],
 )
 def test_bad_input_is_refused(make, message):
@@ -208,7 +222,7 @@ def test_bad_input_is_refused(make, message):
 def test_the_corrected_algorithm_stays_under_its_bound_where_the_bound_is_not_trivial():
     problem = SemiBanditProblem([0.95, 0.05], 1)
     policy = GaussianCUCB(epsilon=2, delta=0.05, version="corrected", initial="private")
-    regret = simulate_semibandit(policy, problem, horizon=20_000, replicates=3, seed=0, checkpoints=[20_000])
+    regret = simulate(policy, problem, horizon=20_000, replicates=3, seed=0, checkpoints=[20_000])
     low, high = problem.gap_range()
     bound = bounds.theorem_9(
         n_arms=2, list_length=1, inverse_gap=LinearReward().inverse_smoothness(low, 1), max_gap=high,
