@@ -16,18 +16,17 @@ from dpregret.contextual import (
     LeastSquares,
     PerturbedStatistics,
     arc_problem,
-    run,
-    run_many,
+    simulate,
     two_direction_problem,
 )
 from dpregret.contextual.elimination import epoch_lengths, first_epoch_scale
 
 ORACLES = {
-    "randomized response": CorrectedLPLR(),
-    "laplace": CorrectedLPLR("laplace"),
-    "printed": LPLR(),
-    "perturbed statistics": PerturbedStatistics(),
-    "input perturbation": InputPerturbation(),
+    "randomized response": CorrectedLPLR(alpha=1.0),
+    "laplace": CorrectedLPLR("laplace", alpha=1.0),
+    "printed": LPLR(alpha=1.0),
+    "perturbed statistics": PerturbedStatistics(alpha=1.0),
+    "input perturbation": InputPerturbation(alpha=1.0),
     "least squares": LeastSquares(),
 }
 
@@ -37,7 +36,7 @@ def seconds(problem, oracle, horizon, repeats=3, **arguments) -> float:
     best = float("inf")
     for seed in range(repeats):
         start = time.process_time()
-        run(problem, horizon=horizon, oracle=oracle, alpha=1.0, seed=seed, **arguments)
+        simulate(oracle, problem, horizon=horizon, seed=seed, **arguments)
         best = min(best, time.process_time() - start)
     return best
 
@@ -45,7 +44,7 @@ def seconds(problem, oracle, horizon, repeats=3, **arguments) -> float:
 def kibibytes(problem, oracle, horizon) -> float:
     """The largest allocation within a run."""
     tracemalloc.start()
-    run(problem, horizon=horizon, oracle=oracle, alpha=1.0, seed=0)
+    simulate(oracle, problem, horizon=horizon, seed=0)
     peak = tracemalloc.get_traced_memory()[1] / 1024
     tracemalloc.stop()
     return peak
@@ -65,7 +64,7 @@ def main() -> None:
     print("A full run, two directions, d = 2; epochs:", ", ".join(map(str, epochs)))
     print(f"{'oracle':22s}" + "".join(f"{f'T = {T:.0e}':>13s}" for T in horizons) + f"{'ratio':>8s}{'an epoch':>10s}")
     for name, oracle in ORACLES.items():
-        run(problem, horizon=1e4, oracle=oracle, alpha=1.0, seed=0)  # compile
+        simulate(oracle, problem, horizon=1e4, seed=0)  # compile
         times = [seconds(problem, oracle, T) for T in horizons]
         shown = "".join(f"{t * 1e3:10.1f} ms" for t in times)
         each = [t / n for t, n in zip(times, epochs, strict=True)]
@@ -73,7 +72,7 @@ def main() -> None:
 
     start = time.process_time()
     many = [two_direction_problem(r, "shared") for r in np.geomspace(1e-9, 1, 200)]
-    run_many(many, horizon=1e18, oracle=ORACLES["randomized response"], alpha=1.0, seed=0)
+    simulate(ORACLES["randomized response"], many, horizon=1e18, seed=0)
     print(f"200 runs at T = 1e18 side by side: {(time.process_time() - start) / 200 * 1e3:.2f} ms a run")
     peaks = [kibibytes(problem, ORACLES["randomized response"], T) for T in horizons]
     print("largest allocation of a run, KiB, at these T: " + ", ".join(f"{peak:.0f}" for peak in peaks) + "\n")

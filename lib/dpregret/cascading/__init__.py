@@ -4,6 +4,7 @@ from dpregret.cascading.central import HybridDP
 from dpregret.cascading.click_position import ClickObservationDP, ClickPositionLDP
 from dpregret.cascading.combinatorial import REWARDS, CascadeReward, LinearReward, SemiBanditProblem, TopK
 from dpregret.cascading.first_position import FirstPositionDP, FirstPositionLDP
+from dpregret.cascading.learner import Learner, Policy
 from dpregret.cascading.model import (
     CascadeProblem,
     kveton_problem,
@@ -39,7 +40,9 @@ __all__ = [
     "HybridDP",
     "LaplaceCUCB",
     "LaplaceLDP",
+    "Learner",
     "LinearReward",
+    "Policy",
     "SemiBanditProblem",
     "TopK",
     "geometric_checkpoints",

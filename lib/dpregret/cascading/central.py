@@ -116,7 +116,7 @@ class HybridLearner:
         self.sums = np.zeros(n_items)
 
     def initialise(self, weights: np.ndarray) -> None:
-        """See `Learner`."""
+        """Take the weights of user 0."""
         self.counts += 1
         self.initial += weights
         self.sums += weights

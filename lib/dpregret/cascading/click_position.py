@@ -39,9 +39,6 @@ class RatioLearner:
         self.clicks = np.zeros(n_items)
         self.observations = np.zeros(n_items)
 
-    def initialise(self, weights: np.ndarray) -> None:
-        raise NotImplementedError("these policies observe no user raw")
-
     def width(self, t: int, displays: int) -> float:
         raise NotImplementedError
 

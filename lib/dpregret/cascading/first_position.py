@@ -55,9 +55,6 @@ class FirstPositionLearner:
         self.counts = np.zeros(n_items, dtype=np.int64)  # public: a function of the lists
         self.means = np.full(n_items, np.inf)
 
-    def initialise(self, weights: np.ndarray) -> None:
-        raise NotImplementedError("these policies observe no user raw")
-
     def upper(self, t: int) -> np.ndarray:
         """The indices of round t, infinite for items of which nothing is known."""
         raise NotImplementedError

@@ -1,14 +1,46 @@
 """What a policy is to the simulator, and the plain learner of the UCB family.
 
 A *policy* is a frozen description (privacy parameters, multipliers). ``policy.learner(...)`` gives a *learner*, the
-state of one run, written to be read. Anything with these methods can be simulated and audited, a reader's own algorithm
-too; the policies of this package have a compiled twin as well, which a test compares with the learner draw for draw.
+state of one run, written to be read. Anything with these methods can be simulated, a reader's own algorithm too::
+
+    import numpy as np
+    from dpregret import cascading
+
+    class EpsilonGreedy:
+        # shows the best means so far, and random items in one round of ten; not private
+        def learner(self, n_items, list_length, horizon):
+            return EpsilonGreedyLearner(n_items, list_length)
+
+    class EpsilonGreedyLearner:
+        def __init__(self, n_items, list_length):
+            self.length, self.clicks, self.examined = list_length, np.zeros(n_items), np.ones(n_items)
+
+        def recommend(self, t, rng):
+            means = self.clicks / self.examined
+            return np.argsort(-(means if rng.random() > 0.1 else rng.random(means.size)))[: self.length]
+
+        def privatize(self, items, click, rng):
+            return np.array([click])  # what leaves the user
+
+        def update(self, items, message):
+            self.examined[items[: message[0]]] += 1
+            self.clicks[items[message[0] - 1 : message[0]]] += 1
+
+    problem = cascading.kveton_problem()
+    regret = cascading.simulate(EpsilonGreedy(), problem, horizon=10_000, replicates=10, seed=1)
+
+What a policy may have besides: ``value_epsilon(list_length)`` and ``effective_epsilon(list_length)``, which go into the
+result's attributes; ``feedback = "outcomes"`` if it is for a semi-bandit; ``initial_observation = True`` if its learner
+has ``initialise(weights)`` and is to be told the weights of user 0, as [Wang2021]'s algorithms are; and ``rule(...)``,
+its compiled twin (`dpregret.cascading.play`), which the policies of this package have and which a test compares with
+the learner draw for draw.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,19 +49,33 @@ from dpregret.privacy.mechanisms import Gaussian
 
 
 class Learner(Protocol):
-    """One run of a policy. Items are numbered 0 to L - 1; a click is a position 1 to K, or K + 1 for no click."""
+    """One run of a policy. Items are numbered 0 to L - 1.
 
-    def initialise(self, weights: np.ndarray) -> None:
-        """Take the weights of user 0, which [Wang2021]'s algorithms observe raw (``policy.initial_observation``)."""
+    How a user responds to a list is a click, a position 1 to K, or K + 1 for no click; on a semi-bandit it is the
+    array of the K arms' outcomes.
+    """
 
-    def recommend(self, t: int) -> np.ndarray:
-        """The list of round t >= 1."""
+    @property
+    def recommend(self) -> Callable[..., Any]:
+        """``recommend(t)``: the list of round t >= 1, K distinct items.
 
-    def privatize(self, items: np.ndarray, click: int, rng: np.random.Generator) -> np.ndarray:
+        A learner that draws its lists has ``recommend(t, rng)``, with an argument of this name: the run's generator,
+        seeded by its repetition.
+        """
+
+    def privatize(self, items: np.ndarray, response: Any, rng: np.random.Generator, /) -> np.ndarray:
         """What leaves the user (local privacy), or what enters the trusted database (central privacy)."""
 
-    def update(self, items: np.ndarray, message: np.ndarray) -> None:
+    def update(self, items: np.ndarray, message: np.ndarray, /) -> None:
         """Learn from the message, and from nothing else."""
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """What `simulate` plays: a description from which each repetition gets a learner of its own."""
+
+    def learner(self, n_items: int, list_length: int, horizon: int, /) -> Learner:
+        """A learner for one run of ``horizon`` rounds with lists of K of L items."""
 
 
 class Noise(NamedTuple):
@@ -88,7 +134,7 @@ class IndexLearner:
         self.sums = np.zeros(n_items)
 
     def initialise(self, weights: np.ndarray) -> None:
-        """See `Learner`."""
+        """Take the weights of user 0."""
         self.sums += weights
         self.counts += 1
 

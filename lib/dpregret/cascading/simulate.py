@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from inspect import signature
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -12,6 +14,7 @@ from joblib import Parallel, delayed
 
 from dpregret import _checks
 from dpregret.cascading.combinatorial import CascadeReward, LinearReward, Oracle, SemiBanditProblem, TopK, bernoulli
+from dpregret.cascading.learner import Learner, Policy
 from dpregret.cascading.model import CascadeProblem
 from dpregret.cascading.play import Cascade, Run
 from dpregret.cascading.semibandit import SemiBandit
@@ -57,14 +60,28 @@ def compiled_users(problem, target: float):
     return Cascade.of(problem.means, problem.list_length)
 
 
-def plain_regret(learner, respond, rng: np.random.Generator, rounds: np.ndarray) -> list[float]:
+def checked_list(shown, size: tuple[int, int], t: int) -> np.ndarray:
+    """The list of round t, refused unless it holds K distinct items of 0 to L - 1; ``size`` is (L, K)."""
+    n_items, length = size
+    try:
+        items = np.asarray(shown)
+    except ValueError:  # a ragged sequence
+        items = np.empty(0)
+    if items.shape == (length,) and items.dtype.kind in "iu":
+        numbers = items.tolist()
+        if min(numbers) >= 0 and max(numbers) < n_items and len(set(numbers)) == length:
+            return items
+    raise ValueError(f"recommend must return {length} distinct items of 0 to {n_items - 1}, got {shown!r} in round {t}")
+
+
+def plain_regret(learner: Learner, respond, size, rng: np.random.Generator, rounds: np.ndarray) -> list[float]:
     """Play round by round: the plain version of the compiled loop, and the way in for any other learner."""
     asks = "rng" in signature(learner.recommend).parameters
     regret, t = [], 1
     for stop in rounds:
         total = 0.0
         while t <= stop:
-            items = learner.recommend(t, rng=rng) if asks else learner.recommend(t)
+            items = checked_list(learner.recommend(t, rng=rng) if asks else learner.recommend(t), size, t)
             loss, response = respond(items, rng)
             learner.update(items, learner.privatize(items, response, rng))
             total += loss
@@ -85,7 +102,7 @@ def _run(policy, backend, target, problem, horizon, rounds, rng):
         run.initialise((rng.random(problem.means.size) < problem.means).astype(float))
     if compiled:
         return run.play(rng, 1, rounds)[0]
-    return plain_regret(run, plain_users(problem, target), rng, rounds)
+    return plain_regret(run, plain_users(problem, target), size, rng, rounds)
 
 
 def repeat(run, policy, problem, *, horizon, replicates, seed, checkpoints, n_jobs) -> xr.DataArray:
@@ -115,10 +132,9 @@ def repeat(run, policy, problem, *, horizon, replicates, seed, checkpoints, n_jo
     curves = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(curve)(generator(seed, "replicate", r)) for r in replicates
     )
-    attrs = {"policy": repr(policy), "problem": repr(problem)}
+    attrs: dict[str, Any] = {"policy": repr(policy), "problem": repr(problem)}
     for name in ("effective_epsilon", "value_epsilon"):
-        if hasattr(policy, name):
-            attrs[name] = getattr(policy, name)(problem.list_length)
+        attrs[name] = getattr(policy, name)(problem.list_length) if hasattr(policy, name) else math.nan
     return xr.DataArray(
         np.array(curves),
         dims=("replicate", "round"),
@@ -139,7 +155,7 @@ def _compiles(policy, problem) -> bool:
 
 
 def simulate(
-    policy,
+    policy: Policy,
     problem: CascadeProblem | SemiBanditProblem,
     *,
     horizon: int,
@@ -158,9 +174,8 @@ def simulate(
 
     Parameters
     ----------
-    policy
-        One of the policies of this package, or any object with ``learner(n_items, list_length, horizon)`` that gives a
-        :class:`~dpregret.cascading.learner.Learner`.
+    policy : Policy
+        One of the policies of this package, or one of your own: `dpregret.cascading.learner` shows one.
     problem : CascadeProblem or SemiBanditProblem
         The latter for policies with ``feedback = "outcomes"``.
     horizon : int
@@ -180,7 +195,13 @@ def simulate(
     Returns
     -------
     xarray.DataArray
-        Dims ``replicate`` and ``round``; attributes: policy, its effective and its value epsilon, problem, horizon.
+        Dims ``replicate`` and ``round``; attributes: policy, its effective and its value epsilon (nan where it states
+        none), problem, horizon.
+
+    Raises
+    ------
+    ValueError
+        For bad arguments, and for a list that does not hold K distinct items of 0 to L - 1, with its round.
     """
     if isinstance(policy, type) or not (hasattr(policy, "learner") or hasattr(policy, "rule")):
         raise ValueError(f"policy must be a policy, an object with a method learner(...), got {policy!r}")

@@ -3,7 +3,7 @@
 from dpregret.contextual.baselines import InputPerturbation, LeastSquares, PerturbedStatistics, lin_ucb
 from dpregret.contextual.batch import Batch, offline_batch
 from dpregret.contextual.corrected import CorrectedLPLR
-from dpregret.contextual.elimination import Oracle, Result, run, run_many
+from dpregret.contextual.elimination import Oracle, simulate
 from dpregret.contextual.estimate import Estimate
 from dpregret.contextual.lplr import CORRECTIONS, LPLR
 from dpregret.contextual.model import (
@@ -27,7 +27,6 @@ __all__ = [
     "LeastSquares",
     "Oracle",
     "PerturbedStatistics",
-    "Result",
     "arc_problem",
     "case_one",
     "case_two",
@@ -35,7 +34,6 @@ __all__ = [
     "mixture_problem",
     "nested_problem",
     "offline_batch",
-    "run",
-    "run_many",
+    "simulate",
     "two_direction_problem",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -60,16 +60,16 @@ class LeastSquares:
     of the empirical covariance with eigenvalue s the error is at most ``sqrt(2 ln(2 d / delta) s / n)``, by Hoeffding.
     """
 
-    def value_epsilon(self, alpha: float) -> float:
+    def value_epsilon(self) -> float:
         """Infinite: there is no noise."""
         return math.inf
 
-    def effective_epsilon(self, alpha: float) -> float:
+    def effective_epsilon(self) -> float:
         """Infinite: the records themselves are used."""
         return math.inf
 
-    def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
-        """See :class:`~dpregret.contextual.elimination.Oracle`; ``alpha`` is not used."""
+    def fit(self, batch: Batch, *, delta: float, rng: np.random.Generator) -> Estimate:
+        """See :class:`~dpregret.contextual.elimination.Oracle`."""
         batch.restart()
         n, d = batch.n, batch.dimension
         means = batch.record_sums(rng, n, record_values(batch.features), batch.actions, batch.n_actions) / n
@@ -95,28 +95,42 @@ class PerturbedStatistics:
 
     Half of alpha for each. Under replacement, the action included, the L1 sensitivities are ``2 sqrt(d)`` and, for the
     upper triangle, ``d + 1``. Bands by Hoeffding's inequality and that of sub-gamma variables, all coordinates counted.
+
+    Parameters
+    ----------
+    alpha : float
+        In (0, 1].
+
+    Raises
+    ------
+    ValueError
+        For alpha outside (0, 1].
     """
 
-    def scales(self, dimension: int, alpha: float) -> tuple[float, float]:
+    alpha: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", _checks.real("alpha", self.alpha, above=0.0, at_most=1.0))
+
+    def scales(self, dimension: int) -> tuple[float, float]:
         """Scales of the noise on y phi and on the upper triangle of phi phi'."""
-        scale_l, scale_L = laplace_scales(dimension, 1.0, alpha)
+        scale_l, scale_L = laplace_scales(dimension, 1.0, self.alpha)
         return float(scale_l), scale_L
 
-    def value_epsilon(self, alpha: float) -> float:
+    def value_epsilon(self) -> float:
         """The exact privacy parameter of the noisy values: the largest in 1 to 8 dimensions, all alike."""
-        alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
-        return max(spent(sensitivities(d), self.scales(d, alpha)) for d in DIMENSIONS)
+        return max(spent(sensitivities(d), self.scales(d)) for d in DIMENSIONS)
 
-    def effective_epsilon(self, alpha: float) -> float:
+    def effective_epsilon(self) -> float:
         """The exact privacy parameter of a user's message: noisy values, sent for every action, are all of it."""
-        return self.value_epsilon(alpha)
+        return self.value_epsilon()
 
-    def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
+    def fit(self, batch: Batch, *, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
         batch.restart()
         n, d = batch.n, batch.dimension
         size = d * (d + 1) // 2
-        scale_l, scale_L = self.scales(d, alpha)
+        scale_l, scale_L = self.scales(d)
         scale = np.tile(np.repeat([scale_l, scale_L], [d, size]), (batch.n_actions, 1))
         means = batch.record_sums(rng, n, record_values(batch.features), batch.actions, batch.n_actions)
         means = (means + batch.laplace_sums(rng, n, scale)) / n
@@ -135,29 +149,43 @@ class InputPerturbation:
     Theorem 2.2 of [Li2024] (there with scale 1/alpha, fault E5). Products of two noises have heavy tails: they are
     bounded by Bernstein's inequality after truncation at a size that no user's noise exceeds, but for a small
     probability that is counted.
+
+    Parameters
+    ----------
+    alpha : float
+        In (0, 1].
+
+    Raises
+    ------
+    ValueError
+        For alpha outside (0, 1].
     """
 
-    def scale(self, dimension: int, alpha: float) -> float:
-        """Scale of the noise on y and on every coordinate of phi."""
-        return 2 * (math.sqrt(dimension) + 1) / alpha
+    alpha: float = field(kw_only=True)
 
-    def value_epsilon(self, alpha: float) -> float:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", _checks.real("alpha", self.alpha, above=0.0, at_most=1.0))
+
+    def scale(self, dimension: int) -> float:
+        """Scale of the noise on y and on every coordinate of phi."""
+        return 2 * (math.sqrt(dimension) + 1) / self.alpha
+
+    def value_epsilon(self) -> float:
         """The exact privacy parameter of the noisy values: the largest in 1 to 8 dimensions, all alike.
 
         The farthest records have different actions, vectors ``(1, ..., 1) / sqrt(d)``, and a reward of size 1.
         """
-        alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
-        return max(spent((sensitivities(d)[0], 2.0), (self.scale(d, alpha),) * 2) for d in DIMENSIONS)
+        return max(spent((sensitivities(d)[0], 2.0), (self.scale(d),) * 2) for d in DIMENSIONS)
 
-    def effective_epsilon(self, alpha: float) -> float:
+    def effective_epsilon(self) -> float:
         """The exact privacy parameter of a user's message: noisy values, sent for every action, are all of it."""
-        return self.value_epsilon(alpha)
+        return self.value_epsilon()
 
-    def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
+    def fit(self, batch: Batch, *, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
         batch.restart()
         n, d = batch.n, batch.dimension
-        b = self.scale(d, alpha)
+        b = self.scale(d)
         second, cross = batch.input_sums(rng, n, b)
         tests = 4 * (d + d * (d + 1) // 2) + 1  # sampling, two linear terms, one product; and the truncation
         log = math.log(2 * tests / delta)

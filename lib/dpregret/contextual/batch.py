@@ -51,7 +51,9 @@ class Batch:
     def __init__(
         self, features, actions, probabilities, means, users: int, *, horizon: float | None = None, instances=None
     ) -> None:
-        self.features = _checks.array("features", features, ndim=2)
+        self.features = _checks.array("features", features)
+        if self.features.ndim != 2:
+            raise ValueError(f"features must have 2 dimensions (rows, d), got {self.features.ndim}")
         unit_norms("features", self.features)
         self.actions = np.asarray(actions, dtype=np.int64)
         self.probabilities = _checks.array("probabilities", probabilities, ndim=1, at_least=0.0, at_most=1.0 + 1e-9)

@@ -19,7 +19,7 @@ the band ``eta + |phi_h|``; the best is taken.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class CorrectedLPLR:
 
     Parameters
     ----------
+    alpha : float
+        In (0, 1].
     mechanism : {"randomized_response", "laplace"}
     width_scale : float
         Multiplies the bands of the estimates. 1 is rigorous (Hoeffding's inequality, and that of sub-gamma variables
@@ -70,7 +72,7 @@ class CorrectedLPLR:
     Raises
     ------
     ValueError
-        For an unknown mechanism, a width scale <= 0, or beta outside (0, 1/2].
+        For alpha outside (0, 1], an unknown mechanism, a width scale <= 0, or beta outside (0, 1/2].
 
     Notes
     -----
@@ -78,11 +80,13 @@ class CorrectedLPLR:
     ``delta`` is for one action and one epoch.
     """
 
+    alpha: float = field(kw_only=True)
     mechanism: str = "randomized_response"
     width_scale: float = 1.0
     beta: float | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", _checks.real("alpha", self.alpha, above=0.0, at_most=1.0))
         _checks.choice("mechanism", self.mechanism, MECHANISMS)
         object.__setattr__(self, "width_scale", _checks.real("width_scale", self.width_scale, above=0.0))
         if self.beta is not None:
@@ -93,42 +97,40 @@ class CorrectedLPLR:
         """Whether the bands are proved; a width scale below 1 is a heuristic."""
         return self.width_scale >= 1
 
-    def bias(self, alpha: float) -> float:
+    @property
+    def bias(self) -> float:
         """Largest bias of a bit, ``tanh(alpha/2)``: 1/2 + 1/2 of it is the largest probability of +1."""
-        return math.tanh(alpha / 2)
+        return math.tanh(self.alpha / 2)
 
-    def scales(self, dimension: int, bound, alpha: float) -> tuple[np.ndarray, float]:
+    def scales(self, dimension: int, bound) -> tuple[np.ndarray, float]:
         """Scales of the Laplace noise on l and on the upper triangle of L; see `laplace_scales`."""
-        return laplace_scales(dimension, bound, alpha)
+        return laplace_scales(dimension, bound, self.alpha)
 
-    def carried_scale(self, cap, alpha: float):
+    def carried_scale(self, cap):
         """Scale of the Laplace noise on the carried error e, which is within [0, cap]."""
-        return 2 * np.maximum(cap, 1e-300) / alpha
+        return 2 * np.maximum(cap, 1e-300) / self.alpha
 
-    def value_epsilon(self, alpha: float) -> float:
+    def value_epsilon(self) -> float:
         """The exact privacy parameter of the noisy bits or values: the largest of the messages that a user may send.
 
         From the bias, by the law of two bits under all extreme records, or from the scales in 1 to 8 dimensions, all
         alike.
         """
-        alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
         if self.mechanism == "randomized_response":
-            law = self.channel([0, 0, 1, 1, -1], [1.0, -1.0, 1.0, -1.0, 0.0], n_slots=2, alpha=alpha)
+            law = self.channel([0, 0, 1, 1, -1], [1.0, -1.0, 1.0, -1.0, 0.0], n_slots=2)
             with np.errstate(divide="ignore"):
                 return float(np.log(law.max(axis=0) / law.min(axis=0)).max())
-        moments = max(
-            spent(sensitivities(d, bound), self.scales(d, bound, alpha)) for d in DIMENSIONS for bound in (1.0, 2.0)
-        )
-        return max(moments, spent((2.0,), (self.carried_scale(1.0, alpha),)))
+        moments = max(spent(sensitivities(d, bound), self.scales(d, bound)) for d in DIMENSIONS for bound in (1.0, 2.0))
+        return max(moments, spent((2.0,), (self.carried_scale(1.0),)))
 
-    def effective_epsilon(self, alpha: float) -> float:
+    def effective_epsilon(self) -> float:
         """The exact privacy parameter of a user's message to all oracles of Algorithm 1 together.
 
         That of the values: which message a user sends depends on the user's index alone, and its length on none.
         """
-        return self.value_epsilon(alpha)
+        return self.value_epsilon()
 
-    def channel(self, slots, values, *, n_slots: int, alpha: float) -> np.ndarray:
+    def channel(self, slots, values, *, n_slots: int) -> np.ndarray:
         """The exact law of a user's message on one layer under randomized response, for an audit by exhaustion.
 
         Parameters
@@ -138,7 +140,6 @@ class CorrectedLPLR:
             coordinate in [-1, 1] that the user's group reports.
         n_slots : int
             Number B of slots, at most 16.
-        alpha : float
 
         Returns
         -------
@@ -152,16 +153,15 @@ class CorrectedLPLR:
         slots = np.array([_checks.integer("slots", slot, at_least=-1, at_most=n_slots - 1) for slot in slots])
         if slots.shape != values.shape:
             raise ValueError(f"slots and values must have one length, got {len(slots)} and {len(values)}")
-        bias = self.bias(_checks.real("alpha", alpha, above=0.0, at_most=1.0))
         signs = 2 * ((np.arange(2**n_slots)[:, None] >> np.arange(n_slots)) & 1) - 1
-        mean = np.where(slots[:, None] == np.arange(n_slots), bias * values[:, None], 0.0)
+        mean = np.where(slots[:, None] == np.arange(n_slots), self.bias * values[:, None], 0.0)
         return np.prod((1 + mean[:, None, :] * signs) / 2, axis=2)
 
-    def fit(self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator) -> Estimate:
+    def fit(self, batch: Batch, *, delta: float, rng: np.random.Generator) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`."""
         batch.restart()
         grid = Grid.of(batch.horizon, self.beta)
-        sampler = _SAMPLERS[self.mechanism](self, batch, grid, alpha, delta, rng)
+        sampler = _SAMPLERS[self.mechanism](self, batch, grid, delta, rng)
         d = batch.dimension
         walk = Walk(batch.features, batch.actions, grid)
         bases = np.broadcast_to(np.eye(d), (batch.n_actions, d, d))
@@ -181,13 +181,13 @@ class CorrectedLPLR:
             slot = walk.bin
             v = np.einsum("ij,ijk->ik", walk.residual, bases[slot]) / g[slot][:, None]
             v *= (slot >= 0)[:, None]
-            l, L, width_l, width_L = sampler.moments(h, v, walk.prediction, 1 + reach, slot)
+            l, L, width_l, width_L = sampler.moments(v, walk.prediction, 1 + reach, slot)
             s, u = _top(L)
             error_L = np.linalg.norm(np.einsum("bij,bj->bi", width_L, np.abs(u)), axis=1)
             active = (s > 0) & (error_L <= s)
             error = g * error_L + np.einsum("bi,bi->b", width_l, np.abs(u))
             if h > 1:
-                error += sampler.inherited(h, np.abs(np.einsum("ij,ij->i", v, u[slot])), walk.eta, doubt, slot)
+                error += sampler.inherited(np.abs(np.einsum("ij,ij->i", v, u[slot])), walk.eta, doubt, slot)
             s = np.where(active, s, 1.0)
             t = np.einsum("bi,bi->b", u, l) / (s * g)
             slope = error / (s * g)
@@ -237,8 +237,8 @@ def groups_and_tests(dimension: int, M: int) -> tuple[int, int]:
 class _Sampler:
     """Common part of the two mechanisms: how users are shared out, and the logarithm of the union bound."""
 
-    def __init__(self, oracle: CorrectedLPLR, batch: Batch, grid: Grid, alpha: float, delta: float, rng) -> None:
-        self.oracle, self.batch, self.alpha, self.scale, self.rng = oracle, batch, alpha, oracle.width_scale, rng
+    def __init__(self, oracle: CorrectedLPLR, batch: Batch, grid: Grid, delta: float, rng) -> None:
+        self.oracle, self.batch, self.scale, self.rng = oracle, batch, oracle.width_scale, rng
         self.groups, tests = groups_and_tests(batch.dimension, grid.M)
         self.log = math.log(2 * tests / delta)
 
@@ -247,14 +247,14 @@ class _RandomizedResponse(_Sampler):
     def __init__(self, *args) -> None:
         super().__init__(*args)
         self.users = self.batch.n // self.groups
-        self.bias = self.oracle.bias(self.alpha)
+        self.bias = self.oracle.bias
         self.width = self.scale * hoeffding_width(self.log, max(self.users, 1), 1.0) / self.bias
 
     def _means(self, values: np.ndarray, slot: np.ndarray, n_slots: int) -> np.ndarray:
         total = self.batch.bit_sums(self.rng, self.users, values, slot, n_slots, self.bias)
         return (total / (max(self.users, 1) * self.bias)).T
 
-    def moments(self, h, v, prediction, bound, slot):
+    def moments(self, v, prediction, bound, slot):
         D = v.shape[1]
         i, j = triangle(D)
         factor = np.where(i == j, 1.0, 2.0)
@@ -266,7 +266,7 @@ class _RandomizedResponse(_Sampler):
         width_l = np.repeat(bound[:, None] * self.width, D, axis=1)
         return means[:, :D] * bound[:, None], unfold(L, D), width_l, unfold(width_L, D)
 
-    def inherited(self, h, along, eta, cap, slot):
+    def inherited(self, along, eta, cap, slot):
         safe = np.maximum(cap, 1e-300)
         share = np.clip(along * np.minimum(eta / safe[slot], 1.0), 0.0, 1.0)
         values = np.repeat(share[:, None], 2, axis=1)[None]
@@ -288,19 +288,22 @@ class _Laplace(_Sampler):
         n = max(self.users, 1)
         return self.scale * (hoeffding_width(self.log, n, half_range) + laplace_width(self.log, n, scale))
 
-    def moments(self, h, v, prediction, bound, slot):
+    def moments(self, v, prediction, bound, slot):
         D = v.shape[1]
         scale = np.empty((len(bound), D + D * (D + 1) // 2))
-        scale[:, :D], scale[:, D:] = self.oracle.scales(D, bound[:, None], self.alpha)
+        scale[:, :D], scale[:, D:] = self.oracle.scales(D, bound[:, None])
         means = self._means(record_values(v, prediction), slot, scale)
         width_l, width_L = self._width(bound[:, None], scale[:, :D]), self._width(0.5, scale[:, D:])
         return means[:, :D], unfold(means[:, D:], D), width_l, unfold(width_L, D)
 
-    def inherited(self, h, along, eta, cap, slot):
+    def inherited(self, along, eta, cap, slot):
         values = np.repeat((along * np.minimum(eta, cap[slot]))[:, None, None], 2, axis=1)
-        scale = self.oracle.carried_scale(cap, self.alpha)[:, None]
+        scale = self.oracle.carried_scale(cap)[:, None]
         means = self._means(values, slot, scale)[:, 0]
         return np.maximum(means, 0.0) + self._width(cap / 2, scale[:, 0])
 
 
-_SAMPLERS = {"randomized_response": _RandomizedResponse, "laplace": _Laplace}
+_SAMPLERS: dict[str, type[_RandomizedResponse] | type[_Laplace]] = {
+    "randomized_response": _RandomizedResponse,
+    "laplace": _Laplace,
+}

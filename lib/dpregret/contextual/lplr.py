@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +51,8 @@ class LPLR:
 
     Parameters
     ----------
+    alpha : float
+        In (0, 1]: what the text calls the privacy parameter, from which the scales of the noise follow.
     corrections : "none", "all" or a collection of names in `CORRECTIONS`
         Departures from the text. Without E9, the minimiser of line 6, which is not unique, is taken as the positive
         part of the projected matrix; in floating point its top eigenvector can be a direction already used.
@@ -63,7 +65,7 @@ class LPLR:
     Raises
     ------
     ValueError
-        For an unknown correction, a factor <= 0, or beta outside (0, 1/2].
+        For alpha outside (0, 1], an unknown correction, a factor <= 0, or beta outside (0, 1/2].
 
     Notes
     -----
@@ -72,18 +74,16 @@ class LPLR:
     line 13 is printed, is returned as 0.
     """
 
+    alpha: float = field(kw_only=True)
     corrections: str | Collection[str] = "none"
     kappa_scale: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
     beta: float | None = None
 
     def __post_init__(self) -> None:
-        names = (
-            {"none": (), "all": tuple(CORRECTIONS)}.get(self.corrections)
-            if isinstance(self.corrections, str)
-            else (self.corrections)
-        )
-        if names is None:
-            names = (self.corrections,)
+        object.__setattr__(self, "alpha", _checks.real("alpha", self.alpha, above=0.0, at_most=1.0))
+        words = (self.corrections,) if isinstance(self.corrections, str) else tuple(self.corrections)
+        short: dict[tuple[str, ...], tuple[str, ...]] = {("none",): (), ("all",): tuple(CORRECTIONS)}
+        names = short.get(words, words)
         for name in names:
             _checks.choice("corrections", name, CORRECTIONS)
         object.__setattr__(self, "corrections", frozenset(names))
@@ -94,29 +94,27 @@ class LPLR:
         if self.beta is not None:
             object.__setattr__(self, "beta", _checks.real("beta", self.beta, above=0.0, at_most=0.5))
 
-    def value_epsilon(self, alpha: float) -> float:
+    def value_epsilon(self) -> float:
         """Infinite: the matrix with Wishart noise is one of the noisy values, and it has no finite epsilon (E1)."""
         return math.inf
 
-    def effective_epsilon(self, alpha: float) -> float:
+    def effective_epsilon(self) -> float:
         """Infinite: the Wishart step has no finite epsilon (E1)."""
         return math.inf
 
-    def scales(self, dimension: int, g: np.ndarray, alpha: float) -> np.ndarray:
+    def scales(self, dimension: int, g: np.ndarray) -> np.ndarray:
         """Scales of the Laplace noise of Algorithm 3, (B, 1 + d): on the count and on y_h phi; g (B,) is gamma^-k."""
-        scale = np.full((len(g), dimension + 1), 3 / alpha)
+        scale = np.full((len(g), dimension + 1), 3 / self.alpha)
         scale[:, 1:] *= math.sqrt(dimension) * g[:, None]
         return scale
 
-    def kappas(self, dimension: int, *, horizon: float, alpha: float, delta: float) -> Kappas:
+    def kappas(self, dimension: int, *, horizon: float, delta: float) -> Kappas:
         """The constants in use."""
         beta = 1 / math.log(horizon) if self.beta is None else self.beta
-        theory = theory_kappas(dimension, alpha=alpha, beta=beta, delta=delta)
+        theory = theory_kappas(dimension, alpha=self.alpha, beta=beta, delta=delta)
         return Kappas(*(k * c for k, c in zip(theory, self.kappa_scale, strict=True)))
 
-    def fit(
-        self, batch: Batch, *, alpha: float, delta: float, rng: np.random.Generator, trace: bool = False
-    ) -> Estimate:
+    def fit(self, batch: Batch, *, delta: float, rng: np.random.Generator, trace: bool = False) -> Estimate:
         """See :class:`~dpregret.contextual.elimination.Oracle`.
 
         With ``trace``, each layer of the estimate's ``details`` has a `Trace` of what the lemmas speak of; the draws
@@ -126,7 +124,7 @@ class LPLR:
         grid = Grid.of(batch.horizon, self.beta)
         d = batch.dimension
         n = batch.n // (2 * d)
-        kappas = self.kappas(d, horizon=batch.horizon, alpha=alpha, delta=delta)
+        kappas = self.kappas(d, horizon=batch.horizon, delta=delta)
         walk = Walk(batch.features, batch.actions, grid)
         bases = np.broadcast_to(np.eye(d), (batch.n_actions, d, d))
         layers: list[Layer] = []
@@ -140,7 +138,7 @@ class LPLR:
             batch.idle_slots = batch.n_actions * grid.M**h - len(known)
             bases = bases[parents]
             g = grid.gamma ** -k.astype(float)
-            psi, lam, Lam = self._update(batch, rng, n, walk, g, alpha)
+            psi, lam, Lam = self._update(batch, rng, n, walk, g)
             psi_least = kappas.k1 * grid.gamma**2 * (d + 1) ** 3 / math.sqrt(n)
             if "E11" not in self.corrections:
                 psi_least = max(psi_least, kappas.k1_prime * grid.gamma * d**1.5 / math.sqrt(n))
@@ -151,7 +149,7 @@ class LPLR:
             active &= top > 0
             s = np.where(active, top, 1.0)
             t = np.einsum("bi,bi->b", u, lam) / (scale * s)
-            carried = self._inherited(batch, rng, n, walk, u, s, g, alpha) / scale
+            carried = self._inherited(batch, rng, n, walk, u, s, g) / scale
             margin = kappas.k2 * grid.gamma * d**1.5 / (scale / math.sqrt(n) if "E7" in self.corrections else scale)
             excess = carried + margin
             offset = kappas.k3 * grid.gamma**2 * (d + 1) ** 4 * math.sqrt(n) / scale
@@ -165,7 +163,7 @@ class LPLR:
                 bases = complement(bases, inner)
         return Estimate(lambda features, actions: self._aggregate(layers, grid, features, actions), batch, layers)
 
-    def _update(self, batch, rng, n, walk, g, alpha):
+    def _update(self, batch, rng, n, walk, g):
         """Algorithm 3 over n users: psi (B,), lambda (B, d), Lambda (B, d, d), not divided by psi n."""
         phi, d, slots = walk.residual, batch.dimension, len(g)
         prediction = np.clip(walk.prediction, -1, 1) if "E4" in self.corrections else walk.prediction
@@ -175,8 +173,8 @@ class LPLR:
             values[:, side, 1 : d + 1] = (y - prediction)[:, None] * phi
         values[:, :, d + 1 :] = (phi[:, :, None] * phi[:, None, :]).reshape(-1, 1, d * d)
         total = batch.record_sums(rng, n, values, walk.bin, slots)
-        total[:, : d + 1] += batch.laplace_sums(rng, n, self.scales(d, g, alpha))
-        wishart = batch.wishart_sums(rng, n, slots, d + 1, 1.5 / alpha)
+        total[:, : d + 1] += batch.laplace_sums(rng, n, self.scales(d, g))
+        wishart = batch.wishart_sums(rng, n, slots, d + 1, 1.5 / self.alpha)
         Lam = total[:, d + 1 :].reshape(-1, d, d) + 3 * (g**2)[:, None, None] * wishart
         return total[:, 0] / (n if "E8" in self.corrections else math.sqrt(n)), total[:, 1 : d + 1], Lam
 
@@ -195,11 +193,11 @@ class LPLR:
         fallback = np.eye(inner.shape[1])[:1]
         return values[:, -1], u, np.where(norm > 1e-8, inner / np.maximum(norm, 1e-300), fallback)
 
-    def _inherited(self, batch, rng, n, walk, u, s, g, alpha):
+    def _inherited(self, batch, rng, n, walk, u, s, g):
         """Lines 2 to 8 of Algorithm 5: the noisy sums of eta_parent |u' phi| / sqrt(s) over n users, (B,)."""
         along = np.abs(np.einsum("ij,ij->i", walk.residual, u[walk.bin]))
         values = np.repeat((walk.eta * along / np.sqrt(s[walk.bin]))[:, None, None], 2, axis=1)
-        noise = batch.laplace_sums(rng, n, g / np.sqrt(s) / alpha)
+        noise = batch.laplace_sums(rng, n, g / np.sqrt(s) / self.alpha)
         return batch.record_sums(rng, n, values, walk.bin, len(g))[:, 0] + noise
 
     def _aggregate(self, layers, grid, features, actions):

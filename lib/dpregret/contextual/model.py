@@ -46,7 +46,9 @@ class ContextualProblem:
     parameter: np.ndarray
 
     def __post_init__(self) -> None:
-        features = _checks.array("features", self.features, ndim=3)
+        features = _checks.array("features", self.features)
+        if features.ndim != 3:
+            raise ValueError(f"features must have 3 dimensions (contexts, actions, d), got {features.ndim}")
         law = _checks.array("context_probabilities", self.context_probabilities, ndim=1, at_least=0.0, at_most=1.0)
         parameter = _checks.array("parameter", self.parameter, ndim=1)
         if features.size == 0 or len(features) != len(law) or features.shape[2] != len(parameter):

@@ -1,6 +1,6 @@
 """Algorithm 1 of [Li2024] as its text has it, for one context and one action at a time, with what the theorems say.
 
-It judges Lemma 7.1 and Theorem 3.2 on its own runs, and `dpregret.contextual.run`, which gets the same random numbers.
+It judges Lemma 7.1 and Theorem 3.2 on its own runs, and `dpregret.contextual.simulate`, which draws alike.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def survivors(x: int, n_actions: int, bands: Sequence[tuple[np.ndarray, np.ndarr
 
 
 def algorithm_1(
-    problem: contextual.ContextualProblem, oracle, lengths: Sequence[int], *, alpha: float, delta: float, rng
+    oracle: contextual.Oracle, problem: contextual.ContextualProblem, lengths: Sequence[int], *, delta: float, rng
 ) -> Trace:
     """The loop, over epochs of ``lengths`` users."""
     n_contexts, n_actions = problem.n_contexts, problem.n_actions
@@ -68,7 +68,7 @@ def algorithm_1(
         if tau + 1 < len(lengths):
             horizon = float(sum(lengths))
             batch = Batch(features, label, policy.ravel(), problem.mean_rewards.ravel(), users, horizon=horizon)
-            estimate = oracle.fit(batch, alpha=alpha, delta=delta, rng=rng)
+            estimate = oracle.fit(batch, delta=delta, rng=rng)
             valid &= bool(estimate.holds(batch).all())
             bands.append([part.reshape(n_contexts, n_actions) for part in (estimate.values, estimate.widths)])
             rates.append(float((policy * bands[-1][1]).sum(axis=0).max()))
@@ -95,19 +95,19 @@ class Comparison(NamedTuple):
     agree: bool
 
 
-def compare(problem: contextual.ContextualProblem, oracle, *, horizon: int, alpha: float, seed) -> Comparison:
+def compare(oracle: contextual.Oracle, problem: contextual.ContextualProblem, *, horizon: int, seed) -> Comparison:
     """The loop and the library on one problem, with the same random numbers and epochs from about sqrt(T) users on."""
     n_0 = math.isqrt(horizon) // 2
     lengths = epoch_lengths(horizon, n_0)
     delta, rng = float(horizon) ** -2, generator(seed, "elimination")
-    mine = algorithm_1(problem, oracle, lengths, alpha=alpha, delta=delta, rng=rng)
-    theirs = contextual.run(problem, horizon=horizon, oracle=oracle, alpha=alpha, seed=seed, n_0=n_0)
-    same_sets = [np.flatnonzero(row).tolist() for row in theirs.surviving] == mine.sets
+    mine = algorithm_1(oracle, problem, lengths, delta=delta, rng=rng)
+    theirs = contextual.simulate(oracle, problem, horizon=horizon, seed=seed, n_0=n_0)[{"replicate": 0}]
+    same_sets = [np.flatnonzero(row).tolist() for row in theirs.left] == mine.sets
     printed, corrected = (
         bounds.theorem_3_2(lengths, [*mine.rates, 1.0], problem.n_actions, version=version)
         for version in ("printed", "corrected")
     )
-    agree = math.isclose(mine.regret, theirs.regret, rel_tol=1e-9) and same_sets
+    agree = math.isclose(mine.regret, float(theirs.regret), rel_tol=1e-9) and same_sets
     return Comparison(mine.regret, printed, corrected, mine.lemma, mine.lost, mine.valid, agree)
 
 

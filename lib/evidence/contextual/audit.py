@@ -29,7 +29,7 @@ class MessageAudit(NamedTuple):
     messages: tuple[Message, ...]
 
 
-def message_epsilon(oracle, *, alpha: float, dimension: int = 2) -> MessageAudit:
+def message_epsilon(oracle, *, dimension: int = 2) -> MessageAudit:
     """Exact epsilon of what a user sends to the oracles of two actions, over pairs of extreme records.
 
     The records are those at which a message of the first layer is farthest from another one, and nearly so on the
@@ -38,8 +38,7 @@ def message_epsilon(oracle, *, alpha: float, dimension: int = 2) -> MessageAudit
     Parameters
     ----------
     oracle
-        Anything with ``fit(batch, *, alpha, delta, rng)`` that draws the users' noise by the batch's sums.
-    alpha : float
+        Anything with ``fit(batch, *, delta, rng)`` that draws the users' noise by the batch's sums.
     dimension : int
         At most 5.
 
@@ -54,7 +53,6 @@ def message_epsilon(oracle, *, alpha: float, dimension: int = 2) -> MessageAudit
     ValueError
         For an oracle that draws from the generator itself.
     """
-    alpha = _checks.real("alpha", alpha, above=0.0, at_most=1.0)
     d = _checks.integer("dimension", dimension, at_least=1, at_most=5)
     grid = Grid.of(USERS, getattr(oracle, "beta", None))
     small = grid.gamma ** -(grid.M - 1.0)
@@ -70,7 +68,7 @@ def message_epsilon(oracle, *, alpha: float, dimension: int = 2) -> MessageAudit
             features, np.repeat([0, 1], len(rows)), np.tile(law / law.sum() / 2, 2), features @ parameter, USERS,
             recorder=recorder, replay=replay,
         )  # fmt: skip
-        estimate = oracle.fit(batch, alpha=alpha, delta=0.1, rng=recorder)
+        estimate = oracle.fit(batch, delta=0.1, rng=recorder)
         batch.close()
         return batch, np.array([estimate.values, estimate.widths])
 

@@ -195,7 +195,7 @@ def corrected_lplr_bound(horizon: int, dimension: int, n_actions: int, *, alpha:
     M = Grid.of(horizon).M
     groups, tests = groups_and_tests(d, M)
     root = math.sqrt(4 * groups * (math.log(2 * tests) + 2 * math.log(horizon)))
-    H = 12 * math.e**2 * d**2 / CorrectedLPLR().bias(alpha) * root
+    H = 12 * math.e**2 * d**2 / CorrectedLPLR(alpha=alpha).bias * root
     H *= sum(M**h * (1 + 2 * math.e**2 * d) ** (d - h) for h in range(1, d + 1))
     return min(4 * n_0 + 2 * A**2 * (1 + 6 * H) * math.sqrt(horizon) + 2 * A, 2.0 * horizon)
 

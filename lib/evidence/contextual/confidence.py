@@ -86,7 +86,7 @@ def coverage_table(
             label,
             mechanism.replace("_", " "),
             f"{log_T:g}",
-            f"{CorrectedLPLR(mechanism).effective_epsilon(alpha):g}",
+            f"{CorrectedLPLR(mechanism, alpha=alpha).effective_epsilon():g}",
             report.approx(cell.kept / cell.runs),
             report.approx(lowest[label, mechanism, log_T]),
             f"{1 - delta:g}",
@@ -101,7 +101,7 @@ def scale_table(shares: Mapping[tuple[str, float], Share], again: float, smaller
     """Coverage by (instance, width scale), and at the scale ``again`` with delta = T^-2, by instance."""
     instances = list(smaller_delta)
     rows = [
-        [f"{scale:g}", "proved" if CorrectedLPLR(width_scale=scale).is_rigorous else "heuristic"]
+        [f"{scale:g}", "proved" if CorrectedLPLR(alpha=1.0, width_scale=scale).is_rigorous else "heuristic"]
         + [report.approx(shares[label, scale].value) for label in instances]
         for scale in dict.fromkeys(scale for _, scale in shares)
     ]

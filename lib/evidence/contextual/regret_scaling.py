@@ -103,9 +103,9 @@ def intervals(found: Mapping[tuple[str, str], Slope], oracles: Iterable[str]) ->
     )
 
 
-def oracle_table(oracles: Mapping, alpha: float) -> Any:
+def oracle_table(oracles: Mapping) -> Any:
     """What the oracles are, and the epsilon that is in force."""
-    stated = {name: oracle.effective_epsilon(alpha) for name, oracle in oracles.items()}
+    stated = {name: oracle.effective_epsilon() for name, oracle in oracles.items()}
     return report.table(
         ["oracle", "", "ε in force"],
         [

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.contextual import ContextualProblem, run_many
+from dpregret.contextual import ContextualProblem, simulate
 from dpregret.contextual.model import against_baseline
 from dpregret.simulation.seeds import seed_sequence
 
@@ -53,11 +53,10 @@ class Worst(NamedTuple):
 def play(
     make: Callable[[Any], ContextualProblem], instances: Sequence[Any], repetitions: int, *, seed, **arguments
 ) -> Runs:
-    """Algorithm 1 on ``make(instance)`` for all instances; ``arguments`` are those of `run_many`."""
-    problems = [make(instance) for instance in instances] * repetitions
-    results = run_many(problems, seed=seed, **arguments)
-    regret, covered = (np.array([getattr(result, name) for result in results]) for name in Runs._fields)
-    return Runs(regret.reshape(repetitions, -1), covered.reshape(repetitions, -1))
+    """Algorithm 1 on ``make(instance)`` for all instances; ``arguments`` are those of `simulate`, the oracle too."""
+    problems = [make(instance) for instance in instances]
+    found = simulate(problem=problems, replicates=repetitions, seed=seed, **arguments)
+    return Runs(found.regret.values, found.covered.values)
 
 
 def find(
@@ -84,7 +83,7 @@ def find(
         Fresh runs, at least 2, on the chosen one.
     seed : int or SeedSequence
     **arguments
-        Those of `dpregret.contextual.run_many`.
+        Those of `dpregret.contextual.simulate`, the oracle too.
     """
     first = play(make, coarse, 1, seed=seed_sequence(seed, "coarse"), **arguments)
     finer = near(coarse[int(first.regret[0].argmax())])

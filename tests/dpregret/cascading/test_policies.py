@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import re
+import textwrap
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ from dpregret.cascading import (
     CompositionLDP,
     GaussianLDP,
     LaplaceLDP,
+    Policy,
     kveton_problem,
+    learner,
     named_problem,
     simulate,
     uniform_problem,
@@ -118,8 +122,6 @@ def test_regret_grows_and_is_at_most_the_worst_list_every_round():
 class AlwaysFirst:
     """A reader's policy that shows item 0 only."""
 
-    initialise = None  # nobody is observed raw
-
     def learner(self, n_items, list_length, horizon):
         return self
 
@@ -142,7 +144,8 @@ def test_every_round_counts_once_and_items_are_renamed():
     assert (per_round == per_round[:, :1]).all()
     by_default = simulate(AlwaysFirst(), problem, horizon=500, replicates=1, seed=0)
     assert by_default["round"][-1] == 500 and by_default.sizes["round"] == 200
-    assert by_default.attrs["horizon"] == 500 and "effective_epsilon" not in by_default.attrs
+    assert by_default.attrs["horizon"] == 500 and math.isnan(by_default.attrs["effective_epsilon"])
+    assert math.isnan(by_default.attrs["value_epsilon"])
 
 
 def test_named_instances_in_numbers():
@@ -202,6 +205,30 @@ def test_a_readers_own_learner_can_be_simulated():
 
     problem = CascadeProblem([0.5, 0.5], 1, allow_ties=True)
     assert float(simulate(FixedList([1]), problem, horizon=10, replicates=1, seed=0)[0, -1]) == 0.0
+
+
+def test_the_policy_of_the_documentation_runs_and_learns():
+    example = textwrap.dedent(learner.__doc__.split("::\n")[1].split("\nWhat a policy may have")[0])
+    names = {}
+    exec(example, names)
+    regret, problem = names["regret"], names["problem"]
+    again = simulate(names["EpsilonGreedy"](), problem, horizon=10_000, replicates=[4], seed=1)
+    np.testing.assert_array_equal(again, regret.sel(replicate=[4]))  # its draws come from the repetition's generator
+    random_list = np.mean([problem.regret(np.array(items)) for items in itertools.combinations(range(20), 4)])
+    assert (regret.isel(round=-1) < 0.6 * random_list * 10_000).all()
+    assert isinstance(names["EpsilonGreedy"](), Policy) and not isinstance("UCB", Policy)
+
+
+@pytest.mark.parametrize("wrong", [[0], [0, 1, 2], [], [1, 1], [0, -1], [0, 3], [0.0, 1.0], [[0, 1]], None, [[0], 1]])
+def test_a_list_that_is_none_is_refused_with_its_round(wrong):
+    class Wrong(AlwaysFirst):
+        def recommend(self, t):
+            return np.array([2, 0]) if t < 7 else wrong
+
+    message = f"recommend must return 2 distinct items of 0 to 2, got {wrong!r} in round 7"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        simulate(Wrong(), CascadeProblem([0.5, 0.4, 0.3], 2), horizon=9, replicates=1, seed=0)
+    assert float(simulate(Wrong(), CascadeProblem([0.5, 0.4, 0.3], 2), horizon=6, replicates=1, seed=0)[0, -1]) >= 0
 
 
 # --- policies

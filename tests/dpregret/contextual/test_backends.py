@@ -4,6 +4,8 @@ All statistics of all configurations are tested together at a family-wise level 
 fixed, so the outcome is). With 1000 repetitions a distance of .11 between two laws is found in nine cases of ten.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
@@ -16,7 +18,7 @@ from dpregret.contextual import (
     PerturbedStatistics,
     arc_problem,
     kernels,
-    run_many,
+    simulate,
     two_direction_problem,
 )
 from dpregret.contextual.batch import Batch
@@ -62,28 +64,29 @@ def assert_one_law(exact, per_user):
 
 ORACLES = {
     # scaled so that trees grow at a few hundred users, and every branch is taken in some repetitions
-    "randomized response": (CorrectedLPLR(width_scale=0.02), 800),
-    "laplace": (CorrectedLPLR("laplace", width_scale=0.01), 400),
-    "printed": (LPLR("none", kappa_scale=(1e-4, 1e-4, 1e-5, 1e-5)), 400),
-    "printed, E8": (LPLR({"E8"}, kappa_scale=(1e-5, 1e-5, 1e-6, 1e-6)), 400),
-    "corrected": (LPLR("all", kappa_scale=(1e-5, 1e-5, 1e-6, 1e-6)), 400),
-    "statistics": (PerturbedStatistics(), 400),
-    "inputs": (InputPerturbation(), 400),
-    "least squares": (LeastSquares(), 400),
+    "randomized response": (partial(CorrectedLPLR, width_scale=0.02), 800),
+    "laplace": (partial(CorrectedLPLR, "laplace", width_scale=0.01), 400),
+    "printed": (partial(LPLR, "none", kappa_scale=(1e-4, 1e-4, 1e-5, 1e-5)), 400),
+    "printed, E8": (partial(LPLR, {"E8"}, kappa_scale=(1e-5, 1e-5, 1e-6, 1e-6)), 400),
+    "corrected": (partial(LPLR, "all", kappa_scale=(1e-5, 1e-5, 1e-6, 1e-6)), 400),
+    "statistics": (PerturbedStatistics, 400),
+    "inputs": (InputPerturbation, 400),
+    "least squares": (lambda alpha: LeastSquares(), 400),
 }
 
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_one_law_of_the_estimates(name):
     """Values and widths at five rows: ten statistics an oracle and more, for two privacy levels."""
-    oracle, users = ORACLES[name]
+    make, users = ORACLES[name]
     for alpha, delta in ((1.0, 0.2), (0.5, 0.9)):
+        oracle = make(alpha=alpha)
         exact, single = batches(users, REPETITIONS)
-        estimate = oracle.fit(exact, alpha=alpha, delta=delta, rng=np.random.default_rng(1))
+        estimate = oracle.fit(exact, delta=delta, rng=np.random.default_rng(1))
         drawn = [x.reshape(REPETITIONS, 5) for x in (estimate.values, estimate.widths)] + moments(estimate)
         drawn = np.concatenate(drawn, axis=1)
         rng = np.random.default_rng(2)
-        fits = [oracle.fit(single, alpha=alpha, delta=delta, rng=rng) for _ in range(REPETITIONS // 2)]
+        fits = [oracle.fit(single, delta=delta, rng=rng) for _ in range(REPETITIONS // 2)]
         singles = [np.concatenate([fit.values, fit.widths, *(x[0] for x in moments(fit))]) for fit in fits]
         assert assert_one_law(drawn, np.array(singles)) >= 4
 
@@ -126,26 +129,25 @@ def test_one_law_of_the_sums():
 @pytest.mark.parametrize(
     "problem, oracle",
     [
-        (SHARED, CorrectedLPLR(width_scale=0.05)),
-        (SHARED, CorrectedLPLR("laplace", width_scale=0.02)),
+        (SHARED, CorrectedLPLR(alpha=1.0, width_scale=0.05)),
+        (SHARED, CorrectedLPLR("laplace", alpha=1.0, width_scale=0.02)),
         (two_direction_problem(0.25), LeastSquares()),
-        (arc_problem(3, half_angle=1.0, parameter=(-0.4, 0.8)), LPLR("all", kappa_scale=(1e-5, 1e-5, 1e-6, 1e-6))),
+        (
+            arc_problem(3, half_angle=1.0, parameter=(-0.4, 0.8)),
+            LPLR("all", alpha=1.0, kappa_scale=(1e-5, 1e-5, 1e-6, 1e-6)),
+        ),
     ],
 )
 def test_one_law_of_whole_runs(problem, oracle):
     """Regret, survivors and widths of the epochs of a run of Algorithm 1."""
-    arguments = dict(horizon=8000, oracle=oracle, alpha=1.0, n_0=200, delta=0.3)
+    arguments = dict(horizon=8000, n_0=200, delta=0.3)
 
-    def statistics(results):
-        return np.array(
-            [
-                np.concatenate([[r.regret], r.epochs["surviving"][1:], r.epochs["width"][:-1], r.surviving.sum(axis=1)])
-                for r in results
-            ]
-        )
+    def statistics(found):
+        parts = found.regret, found.surviving[:, 1:], found.width[:, :-1], found.left.sum("action")
+        return np.column_stack([part.values for part in parts])
 
-    exact = run_many([problem] * REPETITIONS, seed=1, **arguments)
-    single = run_many([problem] * 200, seed=2, backend="per_user", **arguments)
+    exact = simulate(oracle, problem, replicates=REPETITIONS, seed=1, **arguments)
+    single = simulate(oracle, problem, replicates=200, seed=2, backend="per_user", **arguments)
     assert assert_one_law(statistics(exact), statistics(single)) >= 4
 
 

@@ -11,6 +11,7 @@ from dpregret.contextual import (
     LPLR,
     ContextualProblem,
     CorrectedLPLR,
+    InputPerturbation,
     LeastSquares,
     PerturbedStatistics,
     arc_problem,
@@ -20,8 +21,7 @@ from dpregret.contextual import (
     mixture_problem,
     nested_problem,
     offline_batch,
-    run,
-    run_many,
+    simulate,
     two_direction_problem,
 )
 from dpregret.contextual.batch import Batch
@@ -80,19 +80,36 @@ def test_nested_problem_of_dimension_two_is_a_two_direction_problem():
         (lambda: two_direction_problem(0.1, "other"), "family"),
         (lambda: Batch([[1.0]], [0], [1.0], [1.2], 10), "means"),
         (lambda: Batch([[1.0]], [0], [1.1], [1.0], 10), "probabilities"),
-        (lambda: run(FAMILIES[0], horizon=1e6, oracle=LeastSquares(), alpha=0.0, seed=0), "alpha"),
-        (lambda: run(FAMILIES[0], horizon=1e6, oracle=LeastSquares(), alpha=1.01, seed=0), "alpha"),
-        (lambda: run(FAMILIES[0], horizon=40, oracle=LeastSquares(), alpha=1.0, seed=0), "horizon"),
-        (lambda: run(FAMILIES[0], horizon=1e27, oracle=LeastSquares(), alpha=1.0, seed=0), "horizon"),
-        (lambda: run(FAMILIES[0], horizon=1e6, oracle="ols", alpha=1.0, seed=0), "oracle"),
-        (lambda: run(FAMILIES[0], horizon=1e6, oracle=LeastSquares(), alpha=1.0, seed=0, backend="gpu"), "backend"),
-        (lambda: run_many([], horizon=1e6, oracle=LeastSquares(), alpha=1.0, seed=0), "problems"),
-        (lambda: CorrectedLPLR("gaussian"), "mechanism"),
-        (lambda: CorrectedLPLR(width_scale=0.0), "width_scale"),
-        (lambda: CorrectedLPLR(beta=0.6), "beta"),
-        (lambda: LPLR("E5"), "corrections"),
-        (lambda: LPLR({"E6", "line 11"}), "corrections"),
-        (lambda: LPLR(kappa_scale=(1, 1, 1)), "kappa_scale"),
+        (lambda: simulate(LeastSquares(), FAMILIES[0], horizon=40, seed=0), "horizon"),
+        (lambda: simulate(LeastSquares(), FAMILIES[0], horizon=1e27, seed=0), "horizon"),
+        (lambda: simulate("ols", FAMILIES[0], horizon=1e6, seed=0), "oracle"),
+        (lambda: simulate(LeastSquares(), FAMILIES[0], horizon=1e6, seed=0, backend="gpu"), "backend"),
+        (lambda: simulate(LeastSquares(), [], horizon=1e6, seed=0), "problem"),
+        (lambda: CorrectedLPLR("gaussian", alpha=1.0), "mechanism"),
+        (lambda: CorrectedLPLR(alpha=1.0, width_scale=0.0), "width_scale"),
+        (lambda: CorrectedLPLR(alpha=1.0, beta=0.6), "beta"),
+        (lambda: LPLR("E5", alpha=1.0), "corrections"),
+        (lambda: LPLR({"E6", "line 11"}, alpha=1.0), "corrections"),
+        (lambda: LPLR(alpha=1.0, kappa_scale=(1, 1, 1)), "kappa_scale"),
+        *(
+            (lambda make=make, alpha=alpha: make(alpha=alpha), "alpha must be .* > 0 and <= 1, got")
+            for make in (CorrectedLPLR, LPLR, PerturbedStatistics, InputPerturbation)
+            for alpha in (0.0, 1.01, math.nan, "1")
+        ),
+        (lambda: simulate(CorrectedLPLR, FAMILIES[0], horizon=1e6, seed=0), r"oracle must be an object .*, got <class"),
+        (lambda: simulate(FAMILIES[0], LeastSquares(), horizon=1e6, seed=0), "oracle must be an object"),
+        (lambda: simulate(LeastSquares(), ContextualProblem, horizon=1e6, seed=0), "problem must be a .*, got <class"),
+        (
+            lambda: simulate(LeastSquares(), [FAMILIES[0], nested_problem(3, 0.1)], horizon=1e6, seed=0),
+            r"problem must have one dimension throughout, got \[2, 3\]",
+        ),
+        (lambda: simulate(LeastSquares(), FAMILIES[0], horizon=1e6, replicates=0, seed=0), "replicates"),
+        (lambda: simulate(LeastSquares(), FAMILIES[0], horizon=1e6, checkpoints=[2e6], seed=0), "checkpoints"),
+        (
+            lambda: ContextualProblem([[1.0, 0.0]], [1.0], [0.0, 1.0]),
+            r"features must have 3 dimensions \(contexts, actions, d\), got 2",
+        ),
+        (lambda: Batch([1.0], [0], [1.0], [1.0], 10), r"features must have 2 dimensions \(rows, d\), got 1"),
         (lambda: lin_ucb(FAMILIES[0], horizon=100, seed=0, checkpoints=[5, 5]), "checkpoints"),
     ],
 )
@@ -157,7 +174,7 @@ class Exact:
     def __init__(self, size):
         self.size = size
 
-    def fit(self, batch, *, alpha, delta, rng):
+    def fit(self, batch, *, delta, rng):
         from dpregret.contextual import Estimate
 
         return Estimate(lambda features, actions: (batch.means, np.full(len(features), self.size)), batch)
@@ -167,31 +184,55 @@ def test_elimination_keeps_what_the_bands_cannot_separate():
     """With bands +-w around the truth, exactly the actions of gap <= 2 w survive; the regret is summed exactly."""
     problem = arc_problem(7, half_angle=1.0, parameter=(0.0, 1.0))
     width = 0.3
-    result = run(problem, horizon=10**6, oracle=Exact(width), alpha=1.0, seed=0)
-    np.testing.assert_array_equal(result.surviving, problem.gaps <= 2 * width)
-    alive = result.surviving / result.surviving.sum(axis=1, keepdims=True)
-    first = result.epochs["users"][0]
+    first = 2 * first_epoch_scale(10**6, 2)
+    checkpoints = [0, first, 10**6]
+    found = simulate(Exact(width), problem, horizon=10**6, seed=0, checkpoints=checkpoints)[{"replicate": 0}]
+    np.testing.assert_array_equal(found.left, problem.gaps <= 2 * width)
+    alive = (found.left / found.left.sum("action")).values
+    assert found.users[0] == first
     expected = first * problem.uniform_regret + (10**6 - first) * problem.regret(alive)
-    assert math.isclose(result.regret, expected, rel_tol=1e-12) and result.covered
-    np.testing.assert_allclose(result.regret_after([0, first, 10**6]), [0, first * problem.uniform_regret, expected])
+    assert math.isclose(found.regret, expected, rel_tol=1e-12) and found.covered
+    np.testing.assert_allclose(found.regret_after, [0, first * problem.uniform_regret, expected])
+    assert found["round"].values.tolist() == checkpoints
 
 
 def test_runs_are_reproducible_and_differ_between_seeds():
-    def regret(seed):
-        oracle = CorrectedLPLR(width_scale=0.05)
-        return run(two_direction_problem(0.3), horizon=1e6, oracle=oracle, alpha=1.0, seed=seed).epochs["width"][:-1]
+    def width(seed):
+        oracle = CorrectedLPLR(alpha=1.0, width_scale=0.05)
+        return simulate(oracle, two_direction_problem(0.3), horizon=1e6, seed=seed).width.values[0, :-1]
 
-    np.testing.assert_array_equal(regret(1), regret(1))
-    assert (regret(1) != regret(2)).any()
+    np.testing.assert_array_equal(width(1), width(1))
+    assert (width(1) != width(2)).any()
 
 
 def test_problems_of_different_shapes_run_side_by_side():
     problems = [two_direction_problem(0.5), arc_problem(5), case_one(0.2, family="shared")]
-    for oracle in (CorrectedLPLR(), LPLR("all"), PerturbedStatistics(), LeastSquares()):
-        results = run_many(problems, horizon=1e9, oracle=oracle, alpha=1.0, seed=3)
-        for problem, result in zip(problems, results, strict=True):
-            assert result.surviving.shape == (problem.n_contexts, problem.n_actions)
-            assert result.covered and 0 < result.regret <= 1e9 * problem.uniform_regret * (1 + 1e-9)
+    for oracle in (CorrectedLPLR(alpha=1.0), LPLR("all", alpha=1.0), PerturbedStatistics(alpha=1.0), LeastSquares()):
+        found = simulate(oracle, problems, horizon=1e9, seed=3, replicates=2)
+        assert found.regret.dims == ("replicate", "problem") and found.width.dims == (*found.regret.dims, "epoch")
+        assert found.covered.all() and found.left.shape == (2, 3, 5, 2)
+        for i, problem in enumerate(problems):
+            left = found.left[:, i].values
+            assert left[:, : problem.n_contexts].any(axis=2).all() and not left[:, problem.n_contexts :].any()
+            assert (0 < found.regret[:, i]).all()
+            assert (found.regret[:, i] <= 1e9 * problem.uniform_regret * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("backend", ["exact", "per_user"])
+def test_replicates_are_the_problem_again_and_share_one_generator(backend):
+    """Replicates of a list are rows of the longer list; a single problem has no dim of problems."""
+    first, second = two_direction_problem(0.3), arc_problem(3)
+    oracle, keys = CorrectedLPLR(alpha=1.0, width_scale=0.02), dict(horizon=4000, n_0=200, seed=5, backend=backend)
+    both = simulate(oracle, [first, second], replicates=2, **keys)
+    flat = simulate(oracle, [first, second, first, second], **keys)
+    for name in ("regret", "covered", "width", "left"):
+        np.testing.assert_array_equal(both[name].values.reshape(flat[name].shape), flat[name].values)
+    assert (both.width[0, 0, 0] != both.width[1, 0, 0]).all()
+    alone = simulate(oracle, first, replicates=2, **keys)
+    again = simulate(oracle, [first, first], **keys)
+    assert alone.regret.dims == ("replicate",) and alone.users.dims == ("replicate", "epoch")
+    np.testing.assert_array_equal(alone.width, again.width[0])
+    assert alone.epoch.values.tolist() == [1, 2, 3, 4] and (alone.users.sum("epoch") == 4000).all()
 
 
 def test_users_are_used_once():

@@ -20,7 +20,7 @@ from dpregret.contextual import (
     mixture_problem,
     nested_problem,
     offline_batch,
-    run,
+    simulate,
     two_direction_problem,
 )
 from dpregret.contextual import batch as batches
@@ -313,7 +313,7 @@ ONE = np.array([[1.0]])
 
 @pytest.mark.parametrize(
     ("oracle", "share", "alpha"),
-    [(LeastSquares(), 1, 1.0), (CorrectedLPLR(), 0.5, 1.0), (PerturbedStatistics(), 1, 0.5)],
+    [(LeastSquares(), 1, 1.0), (CorrectedLPLR(alpha=1.0), 0.5, 1.0), (PerturbedStatistics(alpha=0.5), 1, 0.5)],
 )
 def test_coverage_at_a_large_delta(oracle, share, alpha):
     """At delta = .2, 4000 fits: at least nominal; widths and the errors' standard deviation by hand."""
@@ -321,7 +321,7 @@ def test_coverage_at_a_large_delta(oracle, share, alpha):
     label = np.arange(replicates)
     rows = Batch(np.ones((replicates, 1)), label, np.ones(replicates), np.full(replicates, mean), users,
                  horizon=1e9, instances=label)  # fmt: skip
-    estimate = oracle.fit(rows, alpha=alpha, delta=delta, rng=np.random.default_rng(8))
+    estimate = oracle.fit(rows, delta=delta, rng=np.random.default_rng(8))
     error = estimate.values - mean
     assert estimate.holds(rows).mean() >= 1 - delta
     n = users * share
@@ -379,8 +379,10 @@ def test_printed_lplr_on_two_layers(e7, e8):
     n, factors = N // 4, (1e-6, 1e-6, 1e-4, 1e-5)
     if not e8:
         factors = tuple(f / math.sqrt(n) if i == 3 else f for i, f in enumerate((1e-6, 1e-6, 1e-4, 1.0)))
-    oracle = LPLR({"E4", "E6", "E9", "E10", *(["E7"] if e7 else []), *(["E8"] if e8 else [])}, factors, beta)
-    estimate = oracle.fit(rows, alpha=alpha, delta=delta, rng=np.random.default_rng(0))
+    oracle = LPLR(
+        {"E4", "E6", "E9", "E10", *(["E7"] if e7 else []), *(["E8"] if e8 else [])}, factors, beta, alpha=alpha
+    )
+    estimate = oracle.fit(rows, delta=delta, rng=np.random.default_rng(0))
     k = [x * f for x, f in zip(theory_kappas(d, alpha=alpha, beta=beta, delta=delta), factors, strict=True)]
     first, second = estimate.details
     psi = [1.0, 0.5] if e8 else [math.sqrt(n), 0.5 * math.sqrt(n)]
@@ -413,7 +415,7 @@ def test_printed_lplr_on_two_layers(e7, e8):
 
 
 def test_law_of_the_bits():
-    law = CorrectedLPLR().channel([-1, 0, 1], [0.0, 0.5, -1.0], n_slots=2, alpha=0.6)
+    law = CorrectedLPLR(alpha=0.6).channel([-1, 0, 1], [0.0, 0.5, -1.0], n_slots=2)
     t = math.tanh(0.3)
     up = [[0.5, 0.5], [(1 + t / 2) / 2, 0.5], [0.5, (1 - t) / 2]]
     for row, (p, q) in zip(law, up, strict=True):
@@ -530,8 +532,8 @@ class Given:
     def __init__(self, size, shift=0.0):
         self.size, self.shift, self.seen = size, shift, []
 
-    def fit(self, batch, *, alpha, delta, rng):
-        self.seen.append((batch.n, batch.horizon, alpha, delta, batch.probabilities.copy()))
+    def fit(self, batch, *, delta, rng):
+        self.seen.append((batch.n, batch.horizon, delta, batch.probabilities.copy()))
         width = np.full(len(batch.features), self.size)
         return Estimate(lambda features, actions: (batch.means + self.shift, width[: len(features)]), batch)
 
@@ -539,16 +541,22 @@ class Given:
 def test_what_the_framework_asks_of_an_oracle():
     problem = two_direction_problem(0.5, "shared")  # gaps .4
     oracle = Given(0.1)
-    result = run(problem, horizon=700, n_0=50, oracle=oracle, alpha=0.5, seed=1, delta=1e-3)
-    assert [row[:4] for row in oracle.seen] == [(100, 700.0, 0.5, 1e-3), (200, 700.0, 0.5, 1e-3)]
-    assert oracle.seen[0][4].tolist() == [0.25] * 4 and oracle.seen[1][4].tolist() == [0.0, 0.5, 0.5, 0.0]
-    assert result.regret == exactly(100 * 0.2) and result.covered and result.failure_probability == exactly(4e-3)
-    epochs = result.epochs
-    assert epochs["epoch"].tolist() == [1, 2, 3] and epochs["start"].tolist() == [0, 100, 300]
-    assert epochs["surviving"].tolist() == [2.0, 1.0, 1.0] and epochs["width"][:2].tolist() == [exactly(0.1)] * 2
-    assert not run(problem, horizon=700, n_0=50, oracle=Given(0.1, 0.11), alpha=0.5, seed=1).covered
-    kept = run(problem, horizon=700, n_0=50, oracle=Given(0.21), alpha=0.5, seed=1)
-    assert kept.surviving.all() and kept.regret == exactly(700 * 0.2)
+
+    def once(oracle, **more):
+        return simulate(oracle, problem, horizon=700, n_0=50, seed=1, **more)[{"replicate": 0}]
+
+    found = once(oracle, delta=1e-3)
+    assert [row[:3] for row in oracle.seen] == [(100, 700.0, 1e-3), (200, 700.0, 1e-3)]
+    assert oracle.seen[0][3].tolist() == [0.25] * 4 and oracle.seen[1][3].tolist() == [0.0, 0.5, 0.5, 0.0]
+    assert found.regret == exactly(100 * 0.2) and found.covered and found.failure_probability == exactly(4e-3)
+    assert (found.horizon, found.delta) == (700.0, 1e-3)
+    assert found.epoch.values.tolist() == [1, 2, 3] and found.start.values.tolist() == [0, 100, 300]
+    assert found.surviving.values.tolist() == [2.0, 1.0, 1.0] and found.width.values[:2].tolist() == [exactly(0.1)] * 2
+    assert np.isnan(found.width[2]) and found.epoch_covered.all()
+    assert found.instantaneous_regret.values.tolist() == [exactly(0.2), 0.0, 0.0]
+    assert not once(Given(0.1, 0.11)).covered
+    kept = once(Given(0.21))
+    assert kept.left.all() and kept.regret == exactly(700 * 0.2)
 
 
 def test_offline_batch_repeats_the_problem():
@@ -560,18 +568,18 @@ def test_offline_batch_repeats_the_problem():
 
 def test_exact_channel_is_attained_by_a_pair_in_two_bins():
     for alpha in (0.2, 1.0):
-        law = CorrectedLPLR().channel([0, 1], [1.0, 1.0], n_slots=2, alpha=alpha)
+        oracle = CorrectedLPLR(alpha=alpha)
+        law = oracle.channel([0, 1], [1.0, 1.0], n_slots=2)
         assert max(abs(math.log(p / q)) for p, q in zip(*law, strict=True)) == exactly(alpha, 1e-12)
-        assert CorrectedLPLR().effective_epsilon(alpha) == exactly(alpha, 1e-12)
-    for oracle, d in itertools.product((PerturbedStatistics(), CorrectedLPLR("laplace")), (1, 2, 5)):
-        scales = oracle.scales(d, 1.0, 0.5) if isinstance(oracle, CorrectedLPLR) else oracle.scales(d, 0.5)
+        assert oracle.effective_epsilon() == exactly(alpha, 1e-12)
+    bits, laplace = CorrectedLPLR(alpha=0.5), CorrectedLPLR("laplace", alpha=0.5)
+    for oracle, d in itertools.product((PerturbedStatistics(alpha=0.5), laplace), (1, 2, 5)):
+        scales = oracle.scales(d, 1.0) if oracle is laplace else oracle.scales(d)
         assert [float(x) for x in scales] == [exactly(8 * math.sqrt(d)), exactly(4 * (d + 1))]
-    assert InputPerturbation().scale(4, 0.5) == exactly(12) and CorrectedLPLR().carried_scale(0.3, 0.5) == exactly(1.2)
+    assert InputPerturbation(alpha=0.5).scale(4) == exactly(12) and bits.carried_scale(0.3) == exactly(1.2)
 
 
 def test_a_direction_of_relative_error_above_one_is_left_out():
     """Four users at 1/2: the bound .61 on the error exceeds the eigenvalue .25, so the band is 0 +- |phi|."""
-    estimate = LeastSquares().fit(
-        Batch([[0.5]], [0], [1.0], [1.0], 4), alpha=1.0, delta=0.1, rng=np.random.default_rng(0)
-    )
+    estimate = LeastSquares().fit(Batch([[0.5]], [0], [1.0], [1.0], 4), delta=0.1, rng=np.random.default_rng(0))
     assert (estimate.values.tolist(), estimate.widths.tolist()) == ([0.0], [0.5])

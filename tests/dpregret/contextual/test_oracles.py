@@ -15,19 +15,19 @@ from dpregret.contextual import (
     arc_problem,
     nested_problem,
     offline_batch,
-    run_many,
+    simulate,
     two_direction_problem,
 )
 from dpregret.contextual.lplr import theory_kappas
 from evidence.contextual import bounds
 
 PRIVATE = {
-    "randomized response": CorrectedLPLR(),
-    "laplace": CorrectedLPLR("laplace"),
-    "statistics": PerturbedStatistics(),
-    "inputs": InputPerturbation(),
+    "randomized response": CorrectedLPLR(alpha=1.0),
+    "laplace": CorrectedLPLR("laplace", alpha=1.0),
+    "statistics": PerturbedStatistics(alpha=1.0),
+    "inputs": InputPerturbation(alpha=1.0),
 }
-ORACLES = PRIVATE | {"least squares": LeastSquares(), "printed, corrected": LPLR("all")}
+ORACLES = PRIVATE | {"least squares": LeastSquares(), "printed, corrected": LPLR("all", alpha=1.0)}
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
@@ -35,7 +35,7 @@ ORACLES = PRIVATE | {"least squares": LeastSquares(), "printed, corrected": LPLR
 def test_worst_ratio_of_the_bits_is_exactly_e_to_alpha(alpha, n_slots):
     slots = np.repeat(np.arange(-1, n_slots), 5)
     values = np.tile([-1.0, -0.3, 0.0, 0.5, 1.0], n_slots + 1)
-    law = CorrectedLPLR().channel(slots, values, n_slots=n_slots, alpha=alpha)
+    law = CorrectedLPLR(alpha=alpha).channel(slots, values, n_slots=n_slots)
     np.testing.assert_allclose(law.sum(axis=1), 1)
     ratio = (law[:, None, :] / law[None, :, :]).max()
     assert math.isclose(ratio, math.exp(alpha), rel_tol=1e-12)
@@ -48,7 +48,7 @@ def test_bands_hold_and_vanish_at_zero(name, users):
     problem = arc_problem(9, half_angle=1.2, parameter=(-0.5, 0.8))
     batch = offline_batch(problem, users, horizon=4.0 * users, replicates=100)
     rng = np.random.default_rng(5)
-    estimate = ORACLES[name].fit(batch, alpha=1.0, delta=1e-9, rng=rng)
+    estimate = ORACLES[name].fit(batch, delta=1e-9, rng=rng)
     assert estimate.holds(batch).all()
     assert (np.abs(estimate.values) <= 1).all() and ((0 <= estimate.widths) & (estimate.widths <= 1)).all()
     queries = rng.normal(size=(200, 2))
@@ -65,7 +65,7 @@ def test_bands_shrink_like_root_n(name):
     widths = []
     for users in (10**20, 10**22):
         batch = offline_batch(problem, users, horizon=1e23)
-        estimate = ORACLES[name].fit(batch, alpha=1.0, delta=1e-9, rng=np.random.default_rng(5))
+        estimate = ORACLES[name].fit(batch, delta=1e-9, rng=np.random.default_rng(5))
         widths.append(batch.probabilities @ estimate.widths)
     assert 8.5 < widths[0] / widths[1] < 11.5
 
@@ -74,10 +74,9 @@ def test_oracles_beyond_two_dimensions():
     """d = 4, rows of all actions: bands hold, and the full tree recovers theta up to its bands."""
     problem = nested_problem(4, 0.3, parameter=(0.1, -0.4, 0.5, 0.6))
     for oracle in ORACLES.values():
-        for result in run_many([problem] * 5, horizon=1e15, oracle=oracle, alpha=1.0, seed=2):
-            assert result.covered
+        assert simulate(oracle, problem, horizon=1e15, replicates=5, seed=2).covered.all()
     batch = offline_batch(problem, 10**24)
-    estimate = CorrectedLPLR().fit(batch, alpha=1.0, delta=1e-9, rng=np.random.default_rng(0))
+    estimate = CorrectedLPLR(alpha=1.0).fit(batch, delta=1e-9, rng=np.random.default_rng(0))
     assert len(estimate.details) == 4
     np.testing.assert_allclose(estimate.values, batch.means, atol=1e-4)
     for layer in estimate.details:
@@ -99,7 +98,7 @@ def test_line_11_as_printed_covers_too_little():
         batch = line_11_batch(horizon, 800)
         rates = {}
         for corrections in (frozenset({"E8", "E9"}), frozenset({"E8", "E9", "E6"})):
-            estimate = LPLR(corrections).fit(batch, alpha=1.0, delta=horizon**-2, rng=np.random.default_rng(1))
+            estimate = LPLR(corrections, alpha=1.0).fit(batch, delta=horizon**-2, rng=np.random.default_rng(1))
             rates[len(corrections)] = estimate.holds(batch).reshape(800, 3)[:, 2].mean()
         assert 0.48 < rates[2] < 0.65
         assert rates[3] == 1.0
@@ -111,7 +110,7 @@ def test_line_13_as_printed_leaves_the_noise_uncovered():
     for corrections in ("none", "E7"):
         names = {"E8", "E9"} | ({corrections} - {"none"})
         batch = line_11_batch(1e16, 400)
-        estimate = LPLR(names).fit(batch, alpha=1.0, delta=1e-32, rng=np.random.default_rng(1))
+        estimate = LPLR(names, alpha=1.0).fit(batch, delta=1e-32, rng=np.random.default_rng(1))
         first = estimate.details[0]  # h = 1: the true eps is 0
         below[corrections] = (first.slope[first.active] < 0).mean()
     assert abs(below["none"] - 0.5) < 0.13  # five standard errors
@@ -119,16 +118,16 @@ def test_line_13_as_printed_leaves_the_noise_uncovered():
 
 
 def test_switches_are_independent_of_order_and_words():
-    assert LPLR("all") == LPLR(("E11", "E10", "E9", "E8", "E7", "E6", "E4"))
-    assert LPLR("E6").corrections == {"E6"} and LPLR().corrections == frozenset()
+    assert LPLR("all", alpha=1.0) == LPLR(("E11", "E10", "E9", "E8", "E7", "E6", "E4"), alpha=1.0)
+    assert LPLR("E6", alpha=1.0).corrections == {"E6"} and LPLR(alpha=1.0).corrections == frozenset()
 
 
 def worst(oracle, exponent, family):
     scales = 10 ** np.linspace(-exponent / 2, 0, 61)
     problems = [two_direction_problem(min(r, 1.0), family) for r in scales for _ in range(2)]
-    results = run_many(problems, horizon=10**exponent, oracle=oracle, alpha=1.0, seed=exponent)
-    assert all(result.covered for result in results)
-    return np.reshape([result.regret for result in results], (61, 2)).mean(axis=1).max()
+    found = simulate(oracle, problems, horizon=10**exponent, seed=exponent)
+    assert found.covered.all()
+    return found.regret.values.reshape(61, 2).mean(axis=1).max()
 
 
 @pytest.mark.parametrize("family", ["null", "shared"])
@@ -156,7 +155,7 @@ def test_a_direction_that_lies_within_the_bins_noise_is_left_alone():
     batch = Batch(
         np.tile(features, (300, 1)), label, np.tile([1.0, 0.0], 300), np.full(600, 0.2), 10**6, instances=label
     )
-    estimate = CorrectedLPLR().fit(batch, alpha=1.0, delta=1e-6, rng=np.random.default_rng(3))
+    estimate = CorrectedLPLR(alpha=1.0).fit(batch, delta=1e-6, rng=np.random.default_rng(3))
     first = estimate.details[0]
     assert first.active[first.k == 0].all() and not first.active[first.k > 0].any()
     np.testing.assert_allclose(estimate.widths.reshape(300, 2)[:, 1], 0.5)

@@ -20,7 +20,7 @@ from dpregret.contextual import (
     kernels,
     lin_ucb,
     offline_batch,
-    run,
+    simulate,
     two_direction_problem,
 )
 from dpregret.contextual.lplr import Kappas, theory_kappas
@@ -95,13 +95,13 @@ def test_values_of_a_record():
 @pytest.mark.parametrize("alpha", [0.2, 1.0])
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_scales(d, alpha):
-    for found in (CorrectedLPLR("laplace").scales(d, 2.0, alpha), corrected.laplace_scales(d, 2.0, alpha)):
+    for found in (CorrectedLPLR("laplace", alpha=alpha).scales(d, 2.0), corrected.laplace_scales(d, 2.0, alpha)):
         assert [float(x) for x in found] == [near(8 * math.sqrt(d) / alpha), near(2 * (d + 1) / alpha)]
-    assert PerturbedStatistics().scales(d, alpha) == (near(4 * math.sqrt(d) / alpha), near(2 * (d + 1) / alpha))
-    assert InputPerturbation().scale(d, alpha) == near((2 * math.sqrt(d) + 2) / alpha)
-    assert CorrectedLPLR("laplace").carried_scale(0.3, alpha) == near(0.6 / alpha)
-    assert CorrectedLPLR().bias(alpha) == near((mp.exp(alpha) - 1) / (mp.exp(alpha) + 1))
-    printed = LPLR().scales(d, np.array([1.0, 0.25]), alpha)
+    assert PerturbedStatistics(alpha=alpha).scales(d) == (near(4 * math.sqrt(d) / alpha), near(2 * (d + 1) / alpha))
+    assert InputPerturbation(alpha=alpha).scale(d) == near((2 * math.sqrt(d) + 2) / alpha)
+    assert CorrectedLPLR("laplace", alpha=alpha).carried_scale(0.3) == near(0.6 / alpha)
+    assert CorrectedLPLR(alpha=alpha).bias == near((mp.exp(alpha) - 1) / (mp.exp(alpha) + 1))
+    printed = LPLR(alpha=alpha).scales(d, np.array([1.0, 0.25]))
     np.testing.assert_allclose(printed[:, 0], 3 / alpha, rtol=1e-14)
     np.testing.assert_allclose(printed[:, 1:], np.outer([1, 0.25], np.full(d, 3 * math.sqrt(d) / alpha)), rtol=1e-14)
 
@@ -145,13 +145,13 @@ N, ALPHA, DELTA = 10**14, 0.6, 0.01
 
 
 def test_width_of_least_squares():
-    estimate = LeastSquares().fit(one_direction(N, N), alpha=1.0, delta=DELTA, rng=None)
+    estimate = LeastSquares().fit(one_direction(N, N), delta=DELTA, rng=None)
     assert estimate.values[0] == near(0.4)
     assert estimate.widths[0] == near(0.8 * mp.sqrt(2 * mp.log(2 / mp.mpf(DELTA)) * 0.64 / N) / 0.64)
 
 
 def test_width_of_perturbed_statistics():
-    estimate = PerturbedStatistics().fit(one_direction(N, N), alpha=ALPHA, delta=DELTA, rng=None)
+    estimate = PerturbedStatistics(alpha=ALPHA).fit(one_direction(N, N), delta=DELTA, rng=None)
     log, b = mp.log(4 * 2 / mp.mpf(DELTA)), 4 / mp.mpf(ALPHA)  # both scales in one dimension
     noise = b * (2 * mp.sqrt(log / N) + log / N)
     each = [r * mp.sqrt(2 * log / N) + noise for r in (1, 0.5)]
@@ -160,7 +160,7 @@ def test_width_of_perturbed_statistics():
 
 
 def test_width_of_input_perturbation():
-    estimate = InputPerturbation().fit(one_direction(N, N), alpha=ALPHA, delta=DELTA, rng=None)
+    estimate = InputPerturbation(alpha=ALPHA).fit(one_direction(N, N), delta=DELTA, rng=None)
     b, tests = 4 / mp.mpf(ALPHA), 4 * 2 + 1
     log, x = mp.log(2 * tests / mp.mpf(DELTA)), mp.log(N * 2 * tests / mp.mpf(DELTA))
     # the mean of min(u, bx)^2 over what is cut off: int_x^oo 2 b^2 t e^-t dt and its square at the cut
@@ -180,8 +180,8 @@ def test_width_of_input_perturbation():
 def test_band_of_the_corrected_oracle_in_one_dimension(mechanism, scale):
     """beta = 1/4: gamma = T^(1/4) and M = 2, so that a vector above gamma^-1 is in the first bin."""
     horizon = 10**8
-    estimate = CorrectedLPLR(mechanism, scale, beta=0.25).fit(
-        one_direction(N, horizon), alpha=ALPHA, delta=DELTA, rng=None
+    estimate = CorrectedLPLR(mechanism, scale, alpha=ALPHA, beta=0.25).fit(
+        one_direction(N, horizon), delta=DELTA, rng=None
     )
     log = mp.log(2 * (2 * 2) / mp.mpf(DELTA))  # l and L in each of two bins, two sides
     if mechanism == "laplace":
@@ -202,7 +202,7 @@ def test_users_and_union_bound_of_the_corrected_oracle(d, groups, parts, mechani
     batch = Batch(np.eye(d), np.zeros(d, dtype=int), np.full(d, 1 / d), np.zeros(d), 10**6, horizon=1e8)
     grid = Grid.of(1e8, 0.1)
     assert grid.M == 5 and grid.gamma == near(mp.mpf(10) ** mp.mpf("0.8"))
-    sampler = corrected._SAMPLERS[mechanism](CorrectedLPLR(mechanism, beta=0.1), batch, grid, ALPHA, DELTA, None)
+    sampler = corrected._SAMPLERS[mechanism](CorrectedLPLR(mechanism, alpha=ALPHA, beta=0.1), batch, grid, DELTA, None)
     tests = sum(5 ** (h + 1) * size for h, size in enumerate(parts))
     if mechanism == "laplace":
         assert sampler.users == 10**6 // (2 * d - 1)
@@ -221,10 +221,10 @@ def test_users_and_union_bound_of_the_corrected_oracle(d, groups, parts, mechani
 def test_the_carried_error_is_estimated_and_its_width_added(mechanism):
     """e = E[1_B along min(eta, cap)], and nothing is carried where nothing can be in doubt."""
     batch = Noiseless(np.eye(2), np.zeros(2, dtype=int), [0.25, 0.75], np.zeros(2), 10**6, horizon=1e8)
-    oracle = CorrectedLPLR(mechanism, beta=0.1)
-    sampler = corrected._SAMPLERS[mechanism](oracle, batch, Grid.of(1e8, 0.1), ALPHA, DELTA, None)
+    oracle = CorrectedLPLR(mechanism, alpha=ALPHA, beta=0.1)
+    sampler = corrected._SAMPLERS[mechanism](oracle, batch, Grid.of(1e8, 0.1), DELTA, None)
     along, eta, slot = np.array([0.5, 0.25]), np.array([0.1, 0.9]), np.array([0, 0])
-    found = sampler.inherited(2, along, eta, np.array([0.4]), slot)
+    found = sampler.inherited(along, eta, np.array([0.4]), slot)
     mean = 0.25 * 0.5 * 0.1 + 0.75 * 0.25 * 0.4
     width = 0.4 * sampler.width if mechanism == "randomized_response" else sampler._width(0.2, 0.8 / ALPHA)
     assert found[0] == near(mean + float(width))
@@ -246,7 +246,7 @@ def test_a_bin_is_active_from_where_its_moment_reaches_its_band(mechanism):
         least = 2 * (2 * log / (mp.tanh(mp.mpf(ALPHA) / 2) * s) ** 2)
     for factor, active in ((1.001, True), (0.999, False)):
         batch = one_direction(2 * int(least * factor / 2), 10**8)
-        estimate = CorrectedLPLR(mechanism, beta=0.25).fit(batch, alpha=ALPHA, delta=DELTA, rng=None)
+        estimate = CorrectedLPLR(mechanism, alpha=ALPHA, beta=0.25).fit(batch, delta=DELTA, rng=None)
         assert estimate.details[0].active.tolist() == [active]
         assert (estimate.values[0], estimate.widths[0]) == (0.0, near(0.8))
 
@@ -254,15 +254,15 @@ def test_a_bin_is_active_from_where_its_moment_reaches_its_band(mechanism):
 @pytest.mark.parametrize("mechanism", ["randomized_response", "laplace"])
 def test_a_bin_without_a_sum_is_inactive_even_if_its_band_is_rounded_to_zero(mechanism):
     batch = Noiseless([[1.0], [0.005]], [0, 0], [1.0, 0.0], [0.4, 0.002], 10**6, horizon=1e8)
-    estimate = CorrectedLPLR(mechanism, 1e-200, beta=0.25).fit(batch, alpha=ALPHA, delta=DELTA, rng=None)
+    estimate = CorrectedLPLR(mechanism, 1e-200, alpha=ALPHA, beta=0.25).fit(batch, delta=DELTA, rng=None)
     assert estimate.details[0].active.tolist() == [True, False]
     assert estimate.values.tolist() == [near(0.4), 0.0] and estimate.widths[1] == near(0.005)
 
 
 def printed_run(corrections, users=4 * 10**18, horizon=10**8, beta=0.25, scale=(1.0,) * 4, mean=0.4):
     """The printed oracle on one direction: n = users/2 in each pass."""
-    oracle = LPLR(corrections, kappa_scale=scale, beta=beta)
-    return oracle.fit(one_direction(users, horizon, mean=mean), alpha=ALPHA, delta=DELTA, rng=None)
+    oracle = LPLR(corrections, alpha=ALPHA, kappa_scale=scale, beta=beta)
+    return oracle.fit(one_direction(users, horizon, mean=mean), delta=DELTA, rng=None)
 
 
 def printed_constants():
@@ -316,7 +316,7 @@ def test_the_residual_reward_subtracts_the_clipped_prediction_under_e4_alone(cor
     walk = Walk(features, batch.actions, Grid(100.0, 2))
     walk.enter(np.array([0]))
     walk.prediction = np.array([1.5, -3.0, 0.25])
-    _, found, _ = LPLR(corrections)._update(batch, None, n, walk, np.ones(1), ALPHA)
+    _, found, _ = LPLR(corrections, alpha=ALPHA)._update(batch, None, n, walk, np.ones(1))
     left = (0.25 - 1, -0.5 + 1, -0.125) if clipped else (0.25 - 1.5, -0.5 + 3, -0.125)
     assert found[0, 0] == near(n * (0.5 * left[0] + 0.375 * 0.5 * left[1] + 0.125 * 0.75 * left[2]))
 
@@ -332,7 +332,7 @@ def test_printed_noise_of_the_wishart_step(d, monkeypatch):
             return np.ones((n_slots, d, d))
 
     batch = Wishart(np.eye(d)[:1], [0], [1.0], [0.3], 10**6, horizon=1e8)
-    oracle = LPLR("all")
+    oracle = LPLR("all", alpha=ALPHA)
     seen = []
     monkeypatch.setattr(LPLR, "_principal", lambda self, Lam, bases: seen.append(Lam) or stop())
 
@@ -340,7 +340,7 @@ def test_printed_noise_of_the_wishart_step(d, monkeypatch):
         raise StopIteration
 
     with pytest.raises(StopIteration):
-        oracle.fit(batch, alpha=ALPHA, delta=DELTA, rng=None)
+        oracle.fit(batch, delta=DELTA, rng=None)
     assert asked == [(10**6 // (2 * d), 1, d + 1, near(1.5 / ALPHA))]
     # a bin without an active frequency is divided by 1: n phi phi' + 3
     first = (10**6 // (2 * d)) * np.outer(np.eye(d)[0], np.eye(d)[0]) + 3
@@ -358,12 +358,14 @@ def test_miss_rate_of_least_squares_near_its_tail():
     replicates, delta = 20_000, 0.2
     label = np.arange(replicates)
     batch = Batch(np.ones((replicates, 1)), label, np.ones(replicates), np.zeros(replicates), 10**6, instances=label)
-    missed = 1 - LeastSquares().fit(batch, alpha=1.0, delta=delta, rng=np.random.default_rng(0)).holds(batch).mean()
+    missed = 1 - LeastSquares().fit(batch, delta=delta, rng=np.random.default_rng(0)).holds(batch).mean()
     expected = math.erfc(math.sqrt(math.log(2 / delta)))
     assert abs(missed - expected) < 5 * math.sqrt(expected / replicates)
 
 
-@pytest.mark.parametrize("oracle", [PerturbedStatistics(), InputPerturbation()], ids=["statistics", "inputs"])
+@pytest.mark.parametrize(
+    "oracle", [PerturbedStatistics(alpha=1.0), InputPerturbation(alpha=1.0)], ids=["statistics", "inputs"]
+)
 def test_bands_are_within_a_small_factor_of_the_errors(oracle):
     """Union bounds and two parts each cost something: the 80 % quantile of the error is 10 % to 60 % of the band."""
     replicates = 4000
@@ -371,7 +373,7 @@ def test_bands_are_within_a_small_factor_of_the_errors(oracle):
     batch = Batch(
         np.ones((replicates, 1)), label, np.ones(replicates), np.full(replicates, 0.9), 10**9, instances=label
     )
-    estimate = oracle.fit(batch, alpha=1.0, delta=0.2, rng=np.random.default_rng(0))
+    estimate = oracle.fit(batch, delta=0.2, rng=np.random.default_rng(0))
     share = np.quantile(np.abs(estimate.values - 0.9) / estimate.widths, 0.8)
     assert 0.1 < share < 0.6
     assert estimate.holds(batch).mean() >= 0.8
@@ -386,12 +388,12 @@ def test_failure_probability_counts_actions_and_fitted_epochs(n_actions):
 
     problem = ContextualProblem(np.linspace(0.1, 0.9, n_actions).reshape(1, n_actions, 1), [1.0], [0.5])
     for horizon, epochs in ((20, 1), (60, 2), (61, 3), (620, 5)):
-        result = run(problem, horizon=horizon, oracle=LeastSquares(), alpha=1.0, seed=0, n_0=10, delta=1e-3)
-        assert len(result.epochs) == epochs
+        result = simulate(LeastSquares(), problem, horizon=horizon, seed=0, n_0=10, delta=1e-3)
+        assert result.sizes["epoch"] == epochs
         assert result.failure_probability == pytest.approx(n_actions * (epochs - 1) * 1e-3, rel=1e-12, abs=0)
-    result = run(problem, horizon=620, oracle=LeastSquares(), alpha=1.0, seed=0, n_0=10, delta=0.9)
+    result = simulate(LeastSquares(), problem, horizon=620, seed=0, n_0=10, delta=0.9)
     assert result.failure_probability == 1.0
-    result = run(problem, horizon=600, oracle=LeastSquares(), alpha=1.0, seed=0, n_0=10)
+    result = simulate(LeastSquares(), problem, horizon=600, seed=0, n_0=10)
     assert result.failure_probability == near(n_actions * 4 / 600**2)
 
 
@@ -402,13 +404,13 @@ def test_a_band_that_fails_is_reported():
         def __init__(self, off):
             self.off = off
 
-        def fit(self, batch, *, alpha, delta, rng):
+        def fit(self, batch, *, delta, rng):
             values = batch.means + self.off
             return Estimate(lambda features, actions: (values, np.zeros(len(features))), batch)
 
     for off, covered in ((1e-6, False), (0.0, True)):
-        result = run(two_direction_problem(0.5), horizon=100, oracle=Near(off), alpha=1.0, seed=0, n_0=10)
-        assert result.covered is covered and result.epochs["covered"][0] == covered
+        result = simulate(Near(off), two_direction_problem(0.5), horizon=100, seed=0, n_0=10)
+        assert result.covered.values.tolist() == [covered] and result.epoch_covered.values[0, 0] == covered
 
 
 @pytest.mark.parametrize(("ridge", "delta"), [(1.0, None), (0.5, 0.1), (4.0, 0.01)])

@@ -17,7 +17,7 @@ FIELDS = ("codes", "parents", "k", "direction", "coefficient", "offset", "slope"
 def fit(problem, corrections="all", **arguments):
     batch = offline_batch(PROBLEMS[problem], 10**18, horizon=1e18, replicates=3)
     rng = generator(7, "trace", problem)
-    return LPLR(corrections).fit(batch, alpha=1.0, delta=0.1, rng=rng, **arguments), batch, rng
+    return LPLR(corrections, alpha=1.0).fit(batch, delta=0.1, rng=rng, **arguments), batch, rng
 
 
 @pytest.fixture(params=PROBLEMS)
@@ -39,7 +39,7 @@ def test_a_trace_changes_no_draw_and_no_estimate(problem, corrections):
 def test_without_being_asked_there_is_none():
     found, batch, _ = fit("three")
     assert [layer.trace for layer in found.details] == [None] * 3
-    right = CorrectedLPLR().fit(batch, alpha=1.0, delta=0.1, rng=generator(7))
+    right = CorrectedLPLR(alpha=1.0).fit(batch, delta=0.1, rng=generator(7))
     assert all(layer.trace is None for layer in right.details)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpregret import contextual
 from dpregret.contextual import LPLR, Batch, CorrectedLPLR, InputPerturbation, LeastSquares, PerturbedStatistics
-from dpregret.contextual.elimination import Result, epoch_lengths, first_epoch_scale
+from dpregret.contextual.elimination import epoch_lengths, first_epoch_scale
 from dpregret.contextual.lplr import theory_kappas
 from dpregret.contextual.moments import bernstein_width, hoeffding_width, laplace_width, record_values, sensitivities
 from dpregret.contextual.partition import Grid
@@ -51,7 +51,7 @@ class Expected(Batch):
 
 def fitted(oracle, features=((1.0,),), means=(MEAN,), law=(1.0,), **keys):
     batch = Expected(np.array(features), np.zeros(len(features), dtype=int), np.array(law), np.array(means), N, **keys)
-    return batch, oracle.fit(batch, alpha=ALPHA, delta=DELTA, rng=np.random.default_rng(0))
+    return batch, oracle.fit(batch, delta=DELTA, rng=np.random.default_rng(0))
 
 
 def exactly(value):
@@ -90,12 +90,12 @@ def test_least_squares():
 
 
 def test_perturbed_statistics():
-    batch, estimate = fitted(PerturbedStatistics())
+    batch, estimate = fitted(PerturbedStatistics(alpha=ALPHA))
     log = math.log(8 / DELTA)
     expected = hoeffding(log, N, 1) + hoeffding(log, N, 0.5) + 2 * laplace(log, N, 4 / ALPHA)
     assert estimate.values[0] == exactly(MEAN) and estimate.widths[0] == exactly(expected)
     assert batch.asked[0] == N and batch.asked[1].tolist() == [[4 / ALPHA, 4 / ALPHA]]
-    batch, estimate = fitted(PerturbedStatistics(), np.eye(2), (0.5, -0.25), (0.8, 0.2))
+    batch, estimate = fitted(PerturbedStatistics(alpha=ALPHA), np.eye(2), (0.5, -0.25), (0.8, 0.2))
     b_l, b_L, log = 4 * math.sqrt(2) / ALPHA, 6 / ALPHA, math.log(4 * 5 / DELTA)
     w_l, w_L = hoeffding(log, N, 1) + laplace(log, N, b_l), hoeffding(log, N, 0.5) + laplace(log, N, b_L)
     assert batch.asked[1].tolist() == [[exactly(b_l)] * 2 + [exactly(b_L)] * 3]
@@ -104,7 +104,7 @@ def test_perturbed_statistics():
 
 
 def test_input_perturbation():
-    batch, estimate = fitted(InputPerturbation())
+    batch, estimate = fitted(InputPerturbation(alpha=ALPHA))
     b, log, x = 4 / ALPHA, math.log(18 / DELTA), math.log(N * 2 * 9 / DELTA)
     assert batch.asked == [b, N]
     largest, linear = (b * x) ** 2, 2 * laplace(log, N, b)
@@ -112,7 +112,7 @@ def test_input_perturbation():
     expected = hoeffding(log, N, 1) + linear + bernstein(log, N, 4 * b**4, largest)
     expected += hoeffding(log, N, 0.5) + linear + bernstein(log, N, 20 * b**4, largest) + bias
     assert estimate.values[0] == exactly(MEAN) and estimate.widths[0] == exactly(expected)
-    batch, estimate = fitted(InputPerturbation(), np.eye(2), (0.5, -0.25), (0.8, 0.2))
+    batch, estimate = fitted(InputPerturbation(alpha=ALPHA), np.eye(2), (0.5, -0.25), (0.8, 0.2))
     b, log, x = 2 * (math.sqrt(2) + 1) / ALPHA, math.log(2 * 21 / DELTA), math.log(N * 3 * 21 / DELTA)
     assert batch.asked[0] == exactly(b)
     largest, linear = (b * x) ** 2, 2 * laplace(log, N, b)
@@ -126,15 +126,15 @@ def test_input_perturbation():
 
 def test_corrected_lplr_in_one_dimension():
     M = math.ceil(math.log(N) / 2)
-    batch, estimate = fitted(CorrectedLPLR())
+    batch, estimate = fitted(CorrectedLPLR(alpha=ALPHA))
     log = math.log(2 * 2 * M / DELTA)
     expected = 2 * hoeffding(log, N // 2, 1) / math.tanh(ALPHA / 2)
     assert estimate.values[0] == exactly(MEAN) and estimate.widths[0] == exactly(expected)
     assert batch.asked == [N // 2] and batch.users_left == 0
-    batch, estimate = fitted(CorrectedLPLR(width_scale=0.5))
+    batch, estimate = fitted(CorrectedLPLR(alpha=ALPHA, width_scale=0.5))
     assert estimate.widths[0] == exactly(expected / 2)
-    assert [CorrectedLPLR(width_scale=w).is_rigorous for w in (0.5, 1.0, 2.0)] == [False, True, True]
-    batch, estimate = fitted(CorrectedLPLR("laplace", beta=0.1))
+    assert [CorrectedLPLR(alpha=ALPHA, width_scale=w).is_rigorous for w in (0.5, 1.0, 2.0)] == [False, True, True]
+    batch, estimate = fitted(CorrectedLPLR("laplace", alpha=ALPHA, beta=0.1))
     log = math.log(2 * 2 * 5 / DELTA) + math.log(2)
     expected = hoeffding(log, N, 1) + hoeffding(log, N, 0.5) + 2 * laplace(log, N, 4 / ALPHA)
     assert estimate.values[0] == exactly(MEAN) and estimate.widths[0] == exactly(expected)
@@ -149,7 +149,9 @@ def two_layers(mechanism):
     c = math.sqrt(1 - b * b)
     theta = np.array([0.25, 0.75])
     features = np.array([[1.0, 0.0], [c, b], [c, -b]])
-    batch, estimate = fitted(CorrectedLPLR(mechanism, beta=beta), features, features @ theta, (0.5, 0.25, 0.25))
+    batch, estimate = fitted(
+        CorrectedLPLR(mechanism, alpha=ALPHA, beta=beta), features, features @ theta, (0.5, 0.25, 0.25)
+    )
     return batch, estimate, gamma, b, c, theta, (0.5 + 0.5 * c * c)
 
 
@@ -195,7 +197,7 @@ def test_corrected_lplr_on_two_layers():
 
 def test_printed_lplr_in_one_dimension():
     T = 10.0**12
-    oracle = LPLR("all", kappa_scale=(1e-6, 1e-6, 0.5, 0.01))
+    oracle = LPLR("all", alpha=ALPHA, kappa_scale=(1e-6, 1e-6, 0.5, 0.01))
     batch, estimate = fitted(oracle, horizon=T)
     n, beta, gamma = N // 2, 1 / math.log(T), math.e
     log = math.log(48 / (beta * DELTA)) / ALPHA
@@ -215,14 +217,14 @@ def test_printed_lplr_in_one_dimension():
         exactly(118 * math.log(72 / 0.003) / 0.2),
         exactly(300 * log),
     )
-    least = [oracle.kappas(1, horizon=T, alpha=ALPHA, delta=DELTA).k1 * gamma**2 * 8 / math.sqrt(n)]
+    least = [oracle.kappas(1, horizon=T, delta=DELTA).k1 * gamma**2 * 8 / math.sqrt(n)]
     for factor, active in ((0.99, True), (1.01, False)):
-        bound = LPLR("all", kappa_scale=(1e-6 * factor / least[0], 1, 1e-3, 1e-3))
+        bound = LPLR("all", alpha=ALPHA, kappa_scale=(1e-6 * factor / least[0], 1, 1e-3, 1e-3))
         assert bool(fitted(bound, horizon=T)[1].details[0].active[0]) == active
 
 
 def test_scales_of_the_printed_algorithm():
-    assert LPLR().scales(2, np.array([1.0, 0.25]), 0.5).tolist() == [
+    assert LPLR(alpha=0.5).scales(2, np.array([1.0, 0.25])).tolist() == [
         [6.0, exactly(6 * math.sqrt(2)), exactly(6 * math.sqrt(2))],
         [6.0, exactly(1.5 * math.sqrt(2)), exactly(1.5 * math.sqrt(2))],
     ]
@@ -241,17 +243,23 @@ def test_grid_and_epochs():
 
 def test_failure_probability_counts_actions_and_fitted_epochs():
     problem = contextual.arc_problem(3)
-    arguments = dict(horizon=700, n_0=50, alpha=1.0, oracle=LeastSquares(), seed=1)
-    assert contextual.run(problem, delta=1e-3, **arguments).failure_probability == exactly(2 * 2 * 1e-3)
-    assert contextual.run(problem, **arguments).failure_probability == exactly(2 * 2 / 700**2)
-    assert contextual.run(problem, delta=0.4, **arguments).failure_probability == 1.0
+
+    def bound(**more):
+        return contextual.simulate(LeastSquares(), problem, horizon=700, n_0=50, seed=1, **more).failure_probability
+
+    assert bound(delta=1e-3) == exactly(2 * 2 * 1e-3)
+    assert bound() == exactly(2 * 2 / 700**2)
+    assert bound(delta=0.4) == 1.0
 
 
 def test_regret_between_epochs_is_linear():
-    epochs = np.zeros(2, dtype=contextual.elimination.EPOCH)
-    epochs["users"], epochs["start"], epochs["regret"] = (20, 40), (0, 20), (10.0, 4.0)
-    result = Result(14.0, True, epochs, np.ones((1, 1), dtype=bool), 0.0)
-    assert result.regret_after([0, 10, 20, 40, 60]).tolist() == [0.0, 5.0, 10.0, 12.0, 14.0]
+    problem, rounds = contextual.two_direction_problem(0.3), [0, 100, 200, 400, 600, 10**4]
+    oracle = CorrectedLPLR(alpha=1.0, width_scale=0.02)
+    found = contextual.simulate(oracle, problem, horizon=10**4, n_0=100, seed=1, replicates=3, checkpoints=rounds)
+    first, second = found.epoch_regret.values[:, :2].T
+    expected = [0 * first, first / 2, first, first + second / 2, first + second, found.regret.values]
+    np.testing.assert_allclose(found.regret_after, np.transpose(expected), rtol=1e-12)
+    assert found.regret_after.dims == ("replicate", "round") and len(set(found.regret.values)) > 1
 
 
 def test_lin_ucb_against_plain_linear_algebra():

@@ -238,7 +238,7 @@ class DeafLaplace(LaplaceLDP):
 
 def test_the_simulator_observes_user_0_only_where_the_policy_does():
     settings = dict(problem=CascadeProblem([0.9, 0.5, 0.1], 1), horizon=3, replicates=1, seed=0)
-    for backend in ("compiled", "reference"):  # these learners raise NotImplementedError
+    for backend in ("compiled", "reference"):  # these learners have no initialise
         simulate(FirstPositionLDP(epsilon=1), backend=backend, **settings)
     simulate(DeafLaplace(epsilon=1, version="corrected"), **settings)
     with pytest.raises(TypeError):

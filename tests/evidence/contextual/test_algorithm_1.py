@@ -34,7 +34,7 @@ class Given:
     def __init__(self, values, widths):
         self.values, self.widths = np.array(values), np.array(widths)
 
-    def fit(self, batch, *, alpha, delta, rng):
+    def fit(self, batch, *, delta, rng):
         self.means = batch.means
         return self
 
@@ -45,7 +45,7 @@ class Given:
 def run(values, widths, lengths=(10, 100)):
     """Two contexts, rewards of arm 1 +-0.6, of arm 0 zero; the law is 1/2 each."""
     problem = two_direction_problem(0.6)
-    return algorithm_1(problem, Given(values, widths), lengths, alpha=1.0, delta=0.1, rng=generator(1))
+    return algorithm_1(Given(values, widths), problem, lengths, delta=0.1, rng=generator(1))
 
 
 def test_regret_and_rates_of_given_bands():
@@ -68,11 +68,11 @@ def test_a_surviving_action_with_a_gap_above_twice_the_widths_is_seen():
     assert trace.lemma == pytest.approx(0.6 / 0.4, rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize("oracle", [CorrectedLPLR(), LeastSquares()], ids=["corrected", "least squares"])
+@pytest.mark.parametrize("oracle", [CorrectedLPLR(alpha=1.0), LeastSquares()], ids=["corrected", "least squares"])
 def test_the_loop_is_the_library(oracle):
     rng = generator(3)
     for seed in range(3):
-        found = compare(random_problem(rng), oracle, horizon=10**9, alpha=1.0, seed=seed)
+        found = compare(oracle, random_problem(rng), horizon=10**9, seed=seed)
         assert found.agree and found.valid and found.lost == 0 and found.lemma <= 1
         assert found.regret <= found.corrected == pytest.approx(2 * found.printed, rel=1e-12, abs=0)
 
@@ -82,15 +82,15 @@ def test_another_regret_than_the_librarys_is_seen(monkeypatch):
 
     other = module.algorithm_1
     monkeypatch.setattr(module, "algorithm_1", lambda *a, **k: (t := other(*a, **k))._replace(regret=1.001 * t.regret))
-    found = compare(two_direction_problem(0.5), LeastSquares(), horizon=10**6, alpha=1.0, seed=1)
+    found = compare(LeastSquares(), two_direction_problem(0.5), horizon=10**6, seed=1)
     assert not found.agree
 
 
 def test_the_bound_has_the_runs_own_widths():
     problem, oracle, horizon = two_direction_problem(0.5), LeastSquares(), 10**6
-    found = compare(problem, oracle, horizon=horizon, alpha=1.0, seed=2)
+    found = compare(oracle, problem, horizon=horizon, seed=2)
     lengths = epoch_lengths(horizon, 500)
-    trace = algorithm_1(problem, oracle, lengths, alpha=1.0, delta=1e-12, rng=generator(2, "elimination"))
+    trace = algorithm_1(oracle, problem, lengths, delta=1e-12, rng=generator(2, "elimination"))
     later = sum(n * e for n, e in zip(lengths[1:], trace.rates, strict=True))
     assert found.printed == pytest.approx(lengths[0] + 4 * later, rel=1e-12, abs=0)
 

@@ -5,7 +5,7 @@ import math
 import mpmath as mp
 import pytest
 
-from dpregret.contextual import CorrectedLPLR, run, two_direction_problem
+from dpregret.contextual import CorrectedLPLR, simulate, two_direction_problem
 from evidence.contextual.bounds import corrected_lplr_bound
 
 GROUPS = {1: 2, 2: 8, 3: 18}  # one for each coordinate of l and L on each layer, one for the carried error
@@ -37,6 +37,6 @@ def test_first_epoch_enters_the_bound_with_two_a_round():
 
 def test_a_run_stays_below_the_bound():
     T, n_0 = 10**22, 10**10
-    result = run(two_direction_problem(1e-3), horizon=T, oracle=CorrectedLPLR(), alpha=1.0, n_0=n_0, seed=1)
+    result = simulate(CorrectedLPLR(alpha=1.0), two_direction_problem(1e-3), horizon=T, n_0=n_0, seed=1)
     bound = corrected_lplr_bound(T, 2, 2, alpha=1.0, n_0=n_0)
     assert result.regret < bound < 2 * T and math.isfinite(bound)

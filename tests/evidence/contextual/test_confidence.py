@@ -182,10 +182,10 @@ def test_band_after_a_bin():
 @pytest.fixture(scope="module")
 def measured():
     problem, T = contextual.mixture_problem([0.5, 0.05], parameter=(0.6, 0.8)), 1e14
-    oracle = contextual.LPLR("all", kappa_scale=(4.0, 1.0, 1.0, 1.0))
+    oracle = contextual.LPLR("all", alpha=1.0, kappa_scale=(4.0, 1.0, 1.0, 1.0))
     batch = contextual.offline_batch(problem, int(T), horizon=T, replicates=20)
     options = {"alpha": 1.0, "delta": 0.1}
-    fit = oracle.fit(batch, **options, rng=generator(1, "lemma"), trace=True)
+    fit = oracle.fit(batch, delta=0.1, rng=generator(1, "lemma"), trace=True)
     return lemma_ratios.measure(fit, batch, problem.parameter, **options), fit, batch
 
 

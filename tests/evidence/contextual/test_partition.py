@@ -63,7 +63,7 @@ def fitted():
     law = np.full(len(vectors), 1 / len(vectors))
     theta = np.array([0.6, -0.5])
     batch = contextual.Batch(vectors, np.zeros(len(law), int), law, vectors @ theta, 10**12)
-    estimate = contextual.CorrectedLPLR(beta=1 / 6).fit(batch, alpha=1.0, delta=0.01, rng=generator(1, "tree"))
+    estimate = contextual.CorrectedLPLR(alpha=1.0, beta=1 / 6).fit(batch, delta=0.01, rng=generator(1, "tree"))
     return partition.read_tree(estimate.details), estimate, vectors, law, theta
 
 

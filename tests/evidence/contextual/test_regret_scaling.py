@@ -122,7 +122,7 @@ def rows_of(table):
 
 
 def test_table_of_oracles_says_what_epsilon_is_in_force():
-    table = scaling.oracle_table({"lplr corrected rr": CorrectedLPLR(), "least squares": LeastSquares()}, 0.5)
+    table = scaling.oracle_table({"lplr corrected rr": CorrectedLPLR(alpha=0.5), "least squares": LeastSquares()})
     assert [row[2] for row in rows_of(table)[2:]] == ["0.5", "none"]
 
 

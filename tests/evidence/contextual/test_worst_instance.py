@@ -1,27 +1,30 @@
 """The search for the worst instance on made-up regret, and the families of instances."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from dpregret.contextual import CorrectedLPLR, run, two_direction_problem
+from dpregret.contextual import CorrectedLPLR, simulate, two_direction_problem
 from dpregret.contextual.partition import Grid
 from evidence.contextual import worst_instance as search
 
 
 @pytest.fixture
 def made_up(monkeypatch):
-    """`run_many` with a regret that falls off on both sides of 0.3, and its calls."""
+    """`simulate` with a regret that falls off on both sides of 0.3, and its calls."""
     calls = []
 
-    def run_many(problems, *, seed, bonus=0.0):
-        calls.append((len(problems), seed.spawn_key))
-        noise = 10.0 * len(calls)
-        return [SimpleNamespace(regret=noise + bonus - abs(math.log2(r / 0.3)), covered=r != 0.5) for r in problems]
+    def simulate(*, problem, replicates, seed, bonus=0.0):
+        calls.append((len(problem) * replicates, seed.spawn_key))
+        r = np.tile(problem, (replicates, 1))
+        regret = 10.0 * len(calls) + bonus - np.abs(np.log2(r / 0.3))
+        return xr.Dataset(
+            {name: (("replicate", "problem"), v) for name, v in (("regret", regret), ("covered", r != 0.5))}
+        )
 
-    monkeypatch.setattr(search, "run_many", run_many)
+    monkeypatch.setattr(search, "simulate", simulate)
     return calls
 
 
@@ -58,12 +61,12 @@ def test_standard_error_of_the_mean():
 
 
 def test_repetitions_are_rows_and_instances_columns():
-    options = dict(horizon=10**4, oracle=CorrectedLPLR(), alpha=1.0, n_0=10)
+    options = dict(horizon=10**4, oracle=CorrectedLPLR(alpha=1.0), n_0=10)
     runs = search.play(two_direction_problem, [1.0, 0.25], 3, seed=1, **options)
     assert runs.regret.shape == runs.covered.shape == (3, 2)
     np.testing.assert_allclose(runs.regret, np.tile([5000, 1250], (3, 1)))  # so few users exclude nothing
-    alone = run(two_direction_problem(0.25), seed=1, **options)
-    assert runs.regret[0, 1] == pytest.approx(alone.regret, rel=1e-12, abs=0)
+    alone = simulate(problem=two_direction_problem(0.25), seed=1, **options)
+    assert runs.regret[0, 1] == pytest.approx(float(alone.regret[0]), rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(
