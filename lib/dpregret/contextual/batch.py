@@ -214,7 +214,7 @@ def _signed_sums(rng: np.random.Generator, counts: np.ndarray, means: np.ndarray
 
 
 def _multinomials(rng: np.random.Generator, n: int, law: np.ndarray, groups: int) -> np.ndarray:
-    """Multinomial counts (groups, I, C) for laws (I, C) with a positive last column; see `sums.multinomial`."""
+    """Multinomial counts (groups, I, C) for laws (I, C) with a positive last column."""
     if n <= _NORMAL_COUNT:
         return rng.multinomial(n, law, size=(groups, len(law)))
     if n * law[law > 0].min() >= _NORMAL_COUNT:

@@ -4,13 +4,12 @@ from typing import Any
 
 from dpregret.erm import bounds, classes, mechanism
 from dpregret.erm.bounds import excess_risk_bound, excess_risk_terms, sample_size
-from dpregret.erm.classes import Functions, HalfSpaces, Stumps
+from dpregret.erm.classes import Functions, Stumps
 from dpregret.erm.mechanism import Selector, exact_epsilon, selection_probabilities
 
 __all__ = [
     "ExponentialMechanismClassifier",
     "Functions",
-    "HalfSpaces",
     "Release",
     "Selector",
     "Stumps",

@@ -8,10 +8,10 @@ The text's theorem: with probability at least ``1 - beta`` the excess risk is at
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 from dpregret import _checks
+from dpregret._search import smallest
 
 VERSIONS = ("printed", "sharper")
 
@@ -84,15 +84,3 @@ def rule_constant() -> float:
     ``2 sqrt(3/(2c)) + 4/c = 1`` is a quadratic in ``1/sqrt(c)``: ``c = (sqrt(3/2) + sqrt(11/2))^2 = 12.74...``.
     """
     return (math.sqrt(1.5) + math.sqrt(5.5)) ** 2
-
-
-def smallest(enough: Callable[[int], bool]) -> int:
-    """The smallest n >= 1 with ``enough(n)``, which must stay true once true."""
-    high = 1
-    while not enough(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high

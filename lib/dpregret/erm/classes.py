@@ -26,7 +26,9 @@ class Stumps:
     ----------
     low, high : float or array (n_features,)
         Public box of the features, declared and never taken from the data. Thresholds are the points inside that
-        divide [low, high] into equal parts.
+        divide [low, high] into equal parts. Features outside the box are on one side of all of them: on data in other
+        units than those of the box every rule is constant, and the private choice is between the two labels. Nothing
+        can warn of it, since a warning would depend on the data.
     n_thresholds : int
         Thresholds a feature.
 
@@ -34,6 +36,12 @@ class Stumps:
     ------
     ValueError
         For ``low >= high``, boxes of different lengths, no threshold; when used, for X of another number of features.
+
+    Notes
+    -----
+    There is no ``set_params``: a class does not change once declared, so that a `Release` can be read with it. In a
+    parameter grid, list instances (``{"hypotheses": [Stumps(0, 9, 8), Stumps(0, 9, 32)]}``); that each fit of the
+    search spends epsilon is said at `ExponentialMechanismClassifier`.
     """
 
     low: float | np.ndarray = -1.0
@@ -76,42 +84,28 @@ class Stumps:
         feature, cell = divmod(index % half, self.n_thresholds)
         return ((X[:, feature] >= grid[feature, cell]) ^ (index >= half)).astype(np.int8)
 
+    def rule(self, index: int, feature_names: Sequence[str] | None = None, *, n_features: int | None = None) -> str:
+        """Where hypothesis ``index`` predicts 1: ``"feature 3 >= 0.25"``, ``"feature 3 < 0.25"``, "never" or "always".
 
-@dataclass(frozen=True, eq=False)
-class HalfSpaces:
-    """The rules ``1{weights_j . x >= offsets_j}``: ``weights`` of shape (K, n_features), ``offsets`` of shape (K,)."""
-
-    weights: np.ndarray
-    offsets: np.ndarray
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", _checks.array("weights", self.weights, ndim=2))
-        object.__setattr__(self, "offsets", _checks.array("offsets", self.offsets, ndim=1))
-        if len(self.weights) != len(self.offsets) or self.weights.size == 0:
-            raise ValueError(
-                f"weights and offsets must have one row each a hypothesis, at least one, got shapes "
-                f"{self.weights.shape} and {self.offsets.shape}"
-            )
-
-    @classmethod
-    def grid(cls, n_angles: int, offsets: Sequence[float]) -> HalfSpaces:
-        """Half-planes: ``n_angles`` equally spaced directions of the whole circle, each with every offset."""
-        n_angles = _checks.integer("n_angles", n_angles, at_least=1)
-        cuts = _checks.array("offsets", offsets, ndim=1)
-        angles = 2 * np.pi * np.arange(n_angles) / n_angles
-        directions = np.column_stack([np.cos(angles), np.sin(angles)])
-        return cls(np.repeat(directions, len(cuts), axis=0), np.tile(cuts, n_angles))
-
-    def size(self, n_features: int) -> int:
-        """The number of rules for so many features; ValueError if they are not those of the class."""
-        if n_features != self.weights.shape[1]:
-            raise ValueError(f"X must have {self.weights.shape[1]} features for these half-spaces, got {n_features}")
-        return len(self.offsets)
-
-    def predictions(self, X: np.ndarray, index: int | None = None) -> np.ndarray:
-        """Predicted labels in {0, 1}: of all rules, shape (n, K), or of one by its index, shape (n,)."""
-        chosen = slice(None) if index is None else index
-        return (X @ self.weights[chosen].T >= self.offsets[chosen]).astype(np.int8)
+        The numbering depends on the number of features, which has to be given (``n_features``, or a name for each)
+        where low and high are both numbers. Thresholds are shown to six digits; `thresholds` has them exactly.
+        """
+        if feature_names is not None:
+            n_features = len(feature_names) if n_features is None else n_features
+        elif n_features is None:
+            n_features = max(np.size(bounds) if np.ndim(bounds) else 0 for bounds in (self.low, self.high)) or None
+        if n_features is None:
+            raise ValueError("n_features or feature_names must be given where low and high are numbers, got None")
+        n_features = _checks.integer("n_features", n_features, at_least=1)
+        names = [f"feature {i}" for i in range(n_features)] if feature_names is None else list(feature_names)
+        if len(names) != n_features:
+            raise ValueError(f"feature_names must have {n_features} names, got {len(names)}")
+        index = _checks.integer("index", index, at_least=0, at_most=self.size(n_features) - 1)
+        half = n_features * self.n_thresholds
+        if index >= 2 * half:
+            return ("never", "always")[index - 2 * half]
+        feature, cell = divmod(index % half, self.n_thresholds)
+        return f"{names[feature]} {'<' if index >= half else '>='} {self.thresholds(n_features)[feature, cell]:.6g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,5 +143,11 @@ def error_counts(hypotheses, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     rows = max(1, _ENTRIES // max(1, len(counts)))
     for start in range(0, len(X), rows):
         block = slice(start, start + rows)
-        counts += (hypotheses.predictions(X[block]) != y[block, None]).sum(axis=0)
+        labels = np.asarray(hypotheses.predictions(X[block]))
+        if labels.shape != (len(X[block]), len(counts)):
+            raise ValueError(
+                f"hypotheses.predictions must return shape {(len(X[block]), len(counts))}, a row a record and a column "
+                f"a hypothesis, got {labels.shape}"
+            )
+        counts += (labels != y[block, None]).sum(axis=0)
     return counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,14 +35,27 @@ class Release:
     ----------
     index : int
         The chosen hypothesis, the only thing here that depends on the data.
-    hypotheses, classes, epsilon
-        Public: the finite class, the two labels, the epsilon promised.
+    hypotheses, classes, epsilon, n_features
+        Public: the finite class, the two labels, the epsilon promised, the number of features.
     """
 
     index: int
     hypotheses: Any
     classes: tuple
     epsilon: float
+    n_features: int
+
+    def rule(self, feature_names: Sequence[str] | None = None) -> str:
+        """The chosen rule in words, such as ``"1 if feature 3 >= 0.25, else 0"`` or ``"always 0"``.
+
+        For a class that cannot say it (without `rule`, such as `Functions`) its number: ``"hypothesis 7"``.
+        """
+        if not hasattr(self.hypotheses, "rule"):
+            return f"hypothesis {self.index}"
+        condition = self.hypotheses.rule(self.index, feature_names, n_features=self.n_features)
+        if condition in ("never", "always"):
+            return f"always {self.classes[condition == 'always']!r}"
+        return f"{self.classes[1]!r} if {condition}, else {self.classes[0]!r}"
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Labels of the chosen rule for the rows of X."""
@@ -77,7 +91,10 @@ class ExponentialMechanismClassifier(ClassifierMixin, BaseEstimator):
       ``Pipeline`` makes the class a function of the data, and nothing is promised. Transform by declared constants
       (``FunctionTransformer``), and declare the ranges of `Stumps`.
     - **Many fits.** Every fit on the same records spends epsilon anew: cross-validation, a grid search and its refit
-      add up, and their scores are functions of the data without any noise.
+      add up, to ``g (v - 1) + 1`` epsilon for g settings and v folds (a record is in all training sets of a setting
+      but one), and their scores are functions of the data without any noise.
+    - **The ranges.** They are part of the class and declared (`Stumps`). On data far outside the box every stump is
+      constant, and what is learnt is the more frequent label; no message can tell, as it would depend on the data.
     - **The size of the database.** With the rate score fewer than ``n_min`` records are refused, and the refusal tells
       that there are fewer: such databases are outside the domain. The number of features is public.
 
@@ -87,7 +104,7 @@ class ExponentialMechanismClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     hypotheses : finite class
-        `Stumps`, `HalfSpaces`, `Functions`, or anything with their two methods; fixed without regard to the data.
+        `Stumps`, `Functions`, or anything with their two methods; fixed without regard to the data.
     epsilon : float
         Privacy parameter > 0.
     classes : pair of labels
@@ -147,7 +164,7 @@ class ExponentialMechanismClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array(classes)
         self.n_hypotheses_ = len(errors)
         self.worst_class_epsilon_ = selector.value_epsilon(self.n_hypotheses_)
-        self.released_ = Release(index, self.hypotheses, classes, selector.epsilon)
+        self.released_ = Release(index, self.hypotheses, classes, selector.epsilon, X.shape[1])
         return self
 
     @property
@@ -230,10 +247,12 @@ class ExponentialMechanismClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _size(hypotheses, n_features):
-    if not (hasattr(hypotheses, "size") and hasattr(hypotheses, "predictions")):
+    if isinstance(hypotheses, type) or not all(
+        callable(getattr(hypotheses, name, None)) for name in ("size", "predictions")
+    ):
         raise ValueError(
-            f"hypotheses must be a finite class with size and predictions (Functions([f, g]) makes one of functions), "
-            f"got {hypotheses!r}"
+            f"hypotheses must be a finite class with size and predictions, such as Stumps(low, high) or "
+            f"Functions([f, g]), got {hypotheses!r}"
         )
     size = _checks.integer("hypotheses.size", hypotheses.size(n_features))
     if size < 1:

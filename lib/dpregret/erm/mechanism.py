@@ -133,11 +133,6 @@ def selection_probabilities(
     return Selector(epsilon=epsilon, n_min=n_min, score=score, mechanism=mechanism).probabilities(errors, n_records)
 
 
-def select(errors: np.ndarray, rng: np.random.Generator, *, n_records: int, **options) -> int:
-    """One draw from `selection_probabilities`, which takes the same options, in time K."""
-    return Selector(**options).sample(errors, n_records, rng)
-
-
 def exact_epsilon(
     *,
     n_hypotheses: int,

@@ -7,7 +7,6 @@ from dpregret.experts.adversaries import (
     LastActionPunishing,
     LeaderPunishing,
     ObliviousLosses,
-    alternating,
 )
 from dpregret.experts.calibration import (
     exponential_weights_delta,
@@ -27,7 +26,6 @@ __all__ = [
     "Learner",
     "ObliviousLosses",
     "adversaries",
-    "alternating",
     "calibration",
     "exponential_weights_delta",
     "exponential_weights_epsilon",

@@ -20,7 +20,11 @@ _NO_TABLE = np.zeros((1, 1))
 
 @dataclass(frozen=True, eq=False)
 class ObliviousLosses:
-    """A fixed loss matrix, shape (rounds, k), entries in [0, 1]; with ``cycle`` its rows come again and again."""
+    """A fixed loss matrix, shape (rounds, k), entries in [0, 1]; with ``cycle`` its rows come again and again.
+
+    ``ObliviousLosses([[0, 1], [1, 0]], cycle=True)`` are two experts that lose in turn, so that the leader loses
+    next.
+    """
 
     matrix: np.ndarray
     cycle: bool = False
@@ -51,11 +55,6 @@ class ObliviousLosses:
     def losses(self, t: int, actions: np.ndarray, cumulative: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """The k losses of round t >= 1, from the past actions, the sums of losses so far, or the generator."""
         return self.matrix[(t - 1) % len(self.matrix)]
-
-
-def alternating() -> ObliviousLosses:
-    """Two experts that lose in turn: (0, 1), (1, 0), ... The leader always loses next; total regret grows like T."""
-    return ObliviousLosses(np.array([[0.0, 1.0], [1.0, 0.0]]), cycle=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpregret import _checks
-from dpregret.privacy import composition
+from dpregret.experts.calibration import exponential_weights_epsilon
 
 
 def probabilities(cumulative_losses: np.ndarray, eta: float) -> np.ndarray:
@@ -99,9 +99,9 @@ class ExponentialWeights:
     def value_epsilon(self, horizon: int, *, delta: float = 1e-6) -> float:
         """An epsilon for which the transcript of ``horizon`` rounds is (epsilon, delta)-private; adaptive losses.
 
-        The smaller of basic composition and zCDP (`exponential_weights_epsilon`), at the learning rate with which the
-        weights are drawn: the log-ratio of two weights whose sums of losses differ by 1. ``delta = 0`` is allowed. It
-        is an upper bound for every k; what two experts really lose is in `evidence.experts.transcripts`.
+        `exponential_weights_epsilon` (method ``best``) at the learning rate with which the weights are drawn: the
+        log-ratio of two weights whose sums of losses differ by 1. ``delta = 0`` is allowed. It is an upper bound for
+        every k; what two experts really lose is in `evidence.experts.transcripts`.
         """
         draws = -(-_checks.integer("horizon", horizon, at_least=1) // self.batch)
         delta = _checks.real("delta", delta, at_least=0.0, below=1.0)
@@ -110,8 +110,7 @@ class ExponentialWeights:
         eta = drawn_rate(self)
         if eta == np.inf:
             return np.inf
-        basic, rho = 2 * (draws - 1) * eta, (draws - 1) * eta * eta / 2
-        return min(basic, composition.zcdp_epsilon(rho=rho, delta=delta)) if delta and 0 < rho < 1e300 else basic
+        return exponential_weights_epsilon(eta=eta, delta=delta, horizon=draws)
 
     def effective_epsilon(self, horizon: int, *, delta: float = 1e-6) -> float:
         """The privacy of all that leaves, for all neighbours: the transcript is all, so it is `value_epsilon`."""

@@ -2,6 +2,18 @@
 
 ``epsilon`` and ``delta`` are parameters of one release, ``target_epsilon`` and ``target_delta`` those of all k.
 Functions that turn epsilon into delta have an exact inverse named ``..._epsilon``.
+
+=======================================  =============================================================================
+releases                                 what k of them give together
+=======================================  =============================================================================
+Gaussian noise                           ``Gaussian.composed(k)`` of :mod:`dpregret.privacy.mechanisms`, exact
+(epsilon, delta)-private                 ``optimal``, exact for the worst such release
+epsilon-bounded-range, adaptive          ``zcdp_epsilon`` with ``rho = k epsilon^2 / 8``
+epsilon-bounded-range, fixed beforehand  ``bounded_range``, exact for the worst such release
+of several kinds                         ``zcdp_epsilon`` of the sum of their rho (see ``zcdp``)
+=======================================  =============================================================================
+
+``basic``, ``advanced``, ``corollary_4_1`` and ``zcdp`` are the closed forms of the texts: valid, and larger.
 """
 
 from __future__ import annotations

@@ -57,14 +57,11 @@ class RandomizedResponse:
         step = np.where(above < 0, 0, 1 + np.minimum(lie, self.n_categories - 2)).astype(np.int64)
         return (values + step) % self.n_categories
 
-    def debias(self, reports: np.ndarray) -> np.ndarray:
-        """Unbiased estimates of the single bits (k = 2): ``(report - lie) / (truth - lie)``, same shape."""
-        if self.n_categories != 2:
-            raise ValueError(f"debias needs n_categories = 2, got {self.n_categories!r}; use estimate_counts")
-        return (self._categories("reports", reports) - self.lie_probability) / self.contrast
-
     def estimate_counts(self, reports: np.ndarray) -> np.ndarray:
-        """Unbiased estimates of how many values lie in each category, shape (k,); they sum to the number of reports."""
+        """Unbiased estimates of how many values lie in each category, shape (k,); they sum to the number of reports.
+
+        For one bit (k = 2) that of the report r is ``(r - lie_probability) / contrast``.
+        """
         reports = self._categories("reports", reports)
         counts = np.bincount(reports.ravel(), minlength=self.n_categories)
         return (counts - reports.size * self.lie_probability) / self.contrast

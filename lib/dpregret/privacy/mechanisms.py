@@ -97,7 +97,8 @@ class Gaussian:
 
     References
     ----------
-    [Balle2018], Theorem 8 (profile) and Algorithm 1 (calibration); [Wang2021], Lemma 3 (``classical``).
+    [Balle2018], Theorem 8 (profile) and Algorithm 1 (calibration); [Wang2021], Lemma 3 (``classical``); Dong, Roth and
+    Su (2022), Gaussian Differential Privacy, Corollary 3.3 (``composed``).
     """
 
     sigma: float
@@ -150,6 +151,22 @@ class Gaussian:
             mu = ends(a)[2]
         sigma = _first_double(sensitivity / mu, lambda x: cls(x, sensitivity).delta(epsilon) <= delta * (1 - _ACCURACY))
         return cls(sigma, sensitivity)
+
+    def composed(self, k: int) -> Gaussian:
+        """The mechanism with the privacy of k releases of this one: ``Gaussian(sigma / sqrt(k), sensitivity)``, exact.
+
+        ``Gaussian(sigma).composed(100).epsilon(1e-6)`` is the epsilon of 100 releases at delta = 1e-6, and
+        ``composed(100).delta(1.0)`` their delta at epsilon = 1. Each release may be of another function of the data,
+        of this sensitivity, and may be chosen after those before it. Fixed functions of k values are one function with
+        an L2 sensitivity of ``sqrt(k) D``, which attains it. ``composition.zcdp_epsilon`` with
+        ``rho = k (D / sigma)^2 / 2`` gives an upper bound only. Where ``sigma / sqrt(k)`` is no double, the next
+        smaller one is taken.
+        """
+        k = _checks.integer("k", k, at_least=1)
+        sigma = self.sigma / math.sqrt(k)
+        while Fraction(sigma) ** 2 * k > Fraction(self.sigma) ** 2:
+            sigma = math.nextafter(sigma, 0.0)
+        return Gaussian(sigma, self.sensitivity)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> np.ndarray | float:
         """Noise of the given shape."""

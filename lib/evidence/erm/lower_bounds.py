@@ -13,7 +13,7 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from dpregret import _checks
-from dpregret.erm.bounds import smallest
+from dpregret._search import smallest
 
 NEIGHBOURS = ("replace", "add or remove")
 

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import expit
 
 from dpregret import _checks
+from dpregret._search import smallest
 from dpregret.experts.calibration import exponential_weights_eta, text_caps
 
 VERSIONS = ("printed", "sharper")
@@ -93,15 +94,6 @@ def capped_terms(
     caps = text_caps(epsilon=epsilon, delta=delta, horizon=horizon)
     terms = regret_terms(eta=min(caps), n_experts=n_experts, horizon=horizon, beta=beta)
     return terms | {"comparator": math.log(n_experts) / horizon * max(1 / cap for cap in caps)}
-
-
-def binding_cap(*, epsilon: float, delta: float, horizon: int) -> int:
-    """Which cap of the text's learning rate is the smallest: 1, 2 or 3 (the first of equal ones).
-
-    If ``L < 2 T``: 1 for ``eps <= 2 L``, 3 for ``2 L <= eps <= 4 T``, 2 from there. If ``L >= 2 T``: 1 for
-    ``eps <= sqrt(8 T L)``, then 2.
-    """
-    return int(np.argmin(text_caps(epsilon=epsilon, delta=delta, horizon=horizon))) + 1
 
 
 def first_cap_limit(*, delta: float, horizon: int) -> float:
@@ -218,14 +210,7 @@ def smallest_horizon(bound: Callable[[int], float], level: float, *, ripple: flo
     level, ripple = _checks.real("level", level, above=0.0), _checks.real("ripple", ripple, at_least=0.0)
 
     def first(target: float) -> int:
-        high = 2
-        while not bound(high) <= target:
-            high *= 2
-        low = max(1, high // 2)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if bound(middle) <= target else (middle, high)
-        return high
+        return smallest(lambda T: bound(T) <= target, at_least=2)
 
     if ripple == 0:
         return first(level)

@@ -142,7 +142,7 @@ def seeing_tail(horizon: int, eta: float, beta: float) -> Tail:
 def private_tail(epsilon: float, delta: float, horizon: int, beta: float) -> PrivateTail:
     """The capped bound of two experts, and how often four sequences exceed it; the second time with eta/8 for eta."""
     target = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
-    eta = calibration.exponential_weights_eta(**target)
+    eta = calibration.exponential_weights_eta(**target, method="text")
     level = sum(bounds.capped_terms(**target, n_experts=2, beta=beta).values())
     sequences = [fixed_losses.in_turn(horizon, steady=rounds) for rounds in steady_rounds(horizon)]
     printed, sharper = (

@@ -17,7 +17,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dpregret.erm import (
     ExponentialMechanismClassifier,
     Functions,
-    HalfSpaces,
     Stumps,
     exact_epsilon,
 )
@@ -272,10 +271,45 @@ def test_refuses_fewer_records_than_n_min_with_the_rate_score_only():
 
 def test_other_classes_of_hypotheses():
     X, y = data()
-    for hypotheses in (HalfSpaces.grid(8, [0.0, 0.1]), Functions([lambda X: X[:, 0] > 0.1, lambda X: X[:, 1] > 0])):
-        model = make(hypotheses, classes=LABELS, n_min=200).fit(X, y)
-        assert model.score(X, y) > 0.95
-        assert model.n_hypotheses_ == hypotheses.size(2)
+    hypotheses = Functions([lambda X: X[:, 0] > 0.1, lambda X: X[:, 1] > 0])
+    model = make(hypotheses, classes=LABELS, n_min=200).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.n_hypotheses_ == hypotheses.size(2)
+    assert model.released_.rule() == "hypothesis 0"
+
+
+def test_the_release_says_its_rule():
+    X, y = data()
+    released = make(Stumps(0, 1, 9), classes=LABELS, epsilon=1e4, score="count").fit(X, y).released_
+    assert released.n_features == 2
+    index = 1  # feature 0, threshold 0.2
+    for given, expected in {
+        index: "'yes' if feature 0 >= 0.2, else 'no'",
+        18 + index: "'yes' if feature 0 < 0.2, else 'no'",
+        36: "always 'no'",
+        37: "always 'yes'",
+    }.items():
+        again = dataclasses.replace(released, index=given)
+        assert again.rule() == expected
+        if "always" in expected:
+            assert set(again.predict(X)) == {expected.split("'")[1]}
+    assert dataclasses.replace(released, index=index).rule(["a", "b"]) == "'yes' if a >= 0.2, else 'no'"
+    model = make(Stumps(), classes=LABELS, epsilon=100, score="count")
+    with pytest.raises(ValueError, match="feature_names must have 2 names, got 1"):
+        model.fit(X, y).released_.rule(["a"])
+
+
+def test_far_outside_the_box_every_rule_is_constant():
+    X, y = data()
+    model = make(Stumps(), classes=LABELS, epsilon=1e4, score="count").fit(1000 + 10 * X, y)
+    assert set(model.predict(1000 + 10 * X)) == {max(LABELS, key=list(y).count)}
+
+
+def test_a_parameter_grid_lists_instances():
+    X, y = data()
+    grid = {"hypotheses": [Stumps(50, 90), Stumps()]}
+    search = GridSearchCV(make(Stumps(50, 90), classes=LABELS, epsilon=1e4, score="count"), grid, cv=3).fit(X, list(y))
+    assert search.best_params_["hypotheses"].low == -1.0
 
 
 def test_one_draw_a_fit():
@@ -308,6 +342,8 @@ class Nothing:
         ({"classes": (0.0, math.nan)}, "classes must be finite"),
         ({"classes": (0, "yes")}, "classes must be of one type"),
         ({"hypotheses": [lambda X: X[:, 0]]}, r"hypotheses must be a finite class .*Functions\(\[f, g\]\)"),
+        ({"hypotheses": "stumps"}, r"hypotheses must be a finite class .*Stumps\(low, high\) .* got 'stumps'"),
+        ({"hypotheses": Stumps}, "hypotheses must be a finite class .* got <class"),
         ({"hypotheses": Nothing()}, "hypotheses must have at least one hypothesis, got 0"),
         ({"hypotheses": Stumps([0, 0, 0], 1)}, "low must have one entry for each of the 2 features, got 3"),
         ({"hypotheses": Stumps(0, [1, 1, 1])}, "high must have one entry for each of the 2 features, got 3"),

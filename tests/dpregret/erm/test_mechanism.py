@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 
 from dpregret.erm import (
     Functions,
-    HalfSpaces,
+    Selector,
     Stumps,
     bounds,
     classes,
@@ -179,11 +179,6 @@ def test_packing():
     assert lower_bounds.packing_failure(n_hypotheses=1, n=n, q=q, epsilon=1) == 0.0
 
 
-def test_smallest():
-    for threshold in (1, 2, 3, 7, 8, 9, 1000):
-        assert bounds.smallest(lambda n, threshold=threshold: n >= threshold) == threshold
-
-
 def test_classes_agree_with_their_members():
     rng = generator(0, "classes")
     X = rng.normal(size=(50, 2))
@@ -191,7 +186,6 @@ def test_classes_agree_with_their_members():
     for hypotheses in (
         Stumps(-2, 2, 5),
         Stumps([-1, 0], [1, 3], 4),
-        HalfSpaces.grid(7, [-0.5, 0.0, 0.5]),
         Functions([lambda X: X[:, 0] > 0, lambda X: np.zeros(len(X))]),
     ):
         table = hypotheses.predictions(X)
@@ -203,6 +197,37 @@ def test_classes_agree_with_their_members():
     stumps = Stumps(0.25, 1.0, 2)
     np.testing.assert_array_equal(stumps.thresholds(1), [[0.5, 0.75]])
     np.testing.assert_array_equal(stumps.predictions(np.array([[0.5]]))[0], [1, 0, 0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("hypotheses", [Stumps(-1, 1, 5), Stumps([-2, 0, 1.5], [1, 3, 2], 4)])
+def test_a_rule_says_what_its_number_predicts(hypotheses):
+    X = generator(0, "rules").uniform(-2, 3, (200, 3))
+    holds = {">=": np.greater_equal, "<": np.less}
+    for index in range(hypotheses.size(3)):
+        rule = hypotheses.rule(index, n_features=3)
+        if rule in ("always", "never"):
+            expected = np.full(200, rule == "always")
+        else:
+            word, feature, sign, threshold = rule.split()
+            assert word == "feature"
+            expected = holds[sign](X[:, int(feature)], float(threshold))
+        np.testing.assert_array_equal(hypotheses.predictions(X, index), expected)
+
+
+def test_rules_in_words():
+    stumps = Stumps(0.0, 1.0, 3)
+    assert stumps.rule(3, n_features=4) == "feature 1 >= 0.25"
+    assert stumps.rule(12 + 5, ["a", "b", "c", "d"]) == "b < 0.75"
+    assert [stumps.rule(i, n_features=4) for i in (24, 25)] == ["never", "always"]
+    assert Stumps([0.0, 0.0], 1.0, 2).rule(2) == Stumps(0.0, [1.0, 1.0], 2).rule(2) == "feature 1 >= 0.333333"
+
+
+class Transposed:
+    def size(self, n_features):
+        return 3
+
+    def predictions(self, X, index=None):
+        return np.zeros((3, len(X)), dtype=np.int8)
 
 
 def test_breast_cancer():
@@ -221,9 +246,9 @@ def test_breast_cancer():
 
 def test_select_follows_its_law():
     rng = generator(1, "select")
-    options = {"n_records": 6, "n_min": 6, "epsilon": 2.0}
-    draws = [mechanism.select([0, 2, 5], rng, **options) for _ in range(2000)]
-    p = selection_probabilities([0, 2, 5], **options)
+    selector = Selector(epsilon=2.0, n_min=6)
+    draws = [selector.sample([0, 2, 5], 6, rng) for _ in range(2000)]
+    p = selection_probabilities([0, 2, 5], n_records=6, n_min=6, epsilon=2.0)
     # three z-tests at 4.4 standard errors: error rate 3e-5, fixed seed
     errors = np.sqrt(p * (1 - p) / 2000)
     assert (np.abs(np.bincount(draws, minlength=3) / 2000 - p) < 4.4 * errors).all()
@@ -263,8 +288,15 @@ OPTIONS = {"n_records": 5, "n_min": 5, "epsilon": 1.0}
         ),
         (lambda: Stumps(1, 0), "low must be < high"),
         (lambda: Stumps(0, 1, 0), "n_thresholds must be .* got 0"),
-        (lambda: HalfSpaces(np.zeros((0, 2)), []), "weights and offsets must have one row each"),
-        (lambda: HalfSpaces([[1.0, 0.0]], [0.0]).size(3), "X must have 2 features"),
+        (lambda: Stumps().rule(0), "n_features or feature_names must be given"),
+        (lambda: Stumps(0, 1, 4).rule(18, n_features=2), "index must be an integer >= 0 and <= 17, got 18"),
+        (lambda: Stumps(0, 1, 4).rule(-1, "ab"), "index must be .* got -1"),
+        (lambda: Stumps(0, 1, 4).rule(0, "ab", n_features=3), "feature_names must have 3 names, got 2"),
+        (lambda: Stumps([0, 0], 1, 4).rule(0, "abc"), "low must have one entry for each of the 3 features, got 2"),
+        (
+            lambda: classes.error_counts(Transposed(), np.zeros((4, 2)), np.zeros(4)),
+            r"return shape \(4, 3\), .*\(3, 4\)",
+        ),
     ],
 )
 def test_bad_input(call, message):

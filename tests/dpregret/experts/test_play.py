@@ -16,7 +16,6 @@ from dpregret.experts import (
     LastActionPunishing,
     LeaderPunishing,
     ObliviousLosses,
-    alternating,
     exponential_weights_epsilon,
     simulate,
     weights,
@@ -28,6 +27,10 @@ from evidence.experts import bounds, minimax
 LOSSES = hnp.arrays(
     float, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=st.floats(0, 1, allow_subnormal=False)
 )
+
+
+def alternating():
+    return ObliviousLosses([[0, 1], [1, 0]], cycle=True)
 
 
 def test_probabilities_reference():

@@ -81,10 +81,10 @@ def test_the_text_bounds(epsilon, delta, horizon):
     options = {"epsilon": epsilon, "delta": delta, "horizon": horizon}
     for found, expected in zip(text_caps(**options), caps, strict=True):
         close(found, expected)
-    assert bounds.binding_cap(**options) == caps.index(min(caps)) + 1
-    close(exponential_weights_eta(**options), min(caps))
-    batched = exponential_weights_eta(epsilon=epsilon, delta=delta, horizon=7 * horizon - 3, batch=7)
-    assert batched == exponential_weights_eta(**options)  # as many draws
+    text = exponential_weights_eta(**options, method="text")
+    close(text, min(caps))
+    batched = {"horizon": 7 * horizon - 3, "batch": 7, "method": "text"}
+    assert exponential_weights_eta(epsilon=epsilon, delta=delta, **batched) == text  # as many draws
     tail = mp.sqrt(mp.log(1 / mp.mpf(0.1)) / (2 * T))
     capped = {
         "stability": min(caps),
@@ -104,8 +104,8 @@ def test_the_text_bounds(epsilon, delta, horizon):
     # advanced composition of T releases (2 eta, 0)
     eta = 0.3 / horizon
     advanced = 2 * eta * mp.sqrt(2 * T * log) + T * 2 * eta * mp.expm1(2 * mp.mpf(eta))
-    close(exponential_weights_epsilon(eta=eta, delta=delta, horizon=horizon), advanced)
-    back = exponential_weights_delta(eta=eta, epsilon=float(advanced), horizon=horizon)
+    close(exponential_weights_epsilon(eta=eta, delta=delta, horizon=horizon, method="text"), advanced)
+    back = exponential_weights_delta(eta=eta, epsilon=float(advanced), horizon=horizon, method="text")
     assert back == pytest.approx(delta, rel=1e-9, abs=0)
 
 
@@ -179,9 +179,56 @@ def test_the_bounded_range_rate_is_the_supremum_over_pairs(n):
         close(exponential_weights_epsilon(eta=eta, delta=delta, **options), epsilon, 1e-8)
 
 
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.1])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 5.0, 30.0])
+@pytest.mark.parametrize("draws", [2, 4, 12, 25, 40, 500])
+def test_the_default_is_the_best_for_adaptive_losses(draws, epsilon, delta):
+    target, options = {"epsilon": epsilon, "delta": delta}, {"horizon": 3 * draws - 1, "batch": 3}
+    eta = exponential_weights_eta(**target, **options)
+    by_name = {m: exponential_weights_eta(**target, **options, method=m) for m in METHODS if m != "bounded_range"}
+    assert eta == by_name["best"] == max(by_name["basic"], by_name["zcdp_optimal"])
+    assert eta >= max(by_name.values()) * (1 - 1e-6 if draws > 6 else 0.975)
+    # forth and back
+    assert exponential_weights_delta(eta=eta, epsilon=epsilon, **options) <= delta
+    assert exponential_weights_delta(eta=eta * (1 + 1e-9), epsilon=epsilon, **options) > delta
+    close(exponential_weights_epsilon(eta=eta, delta=delta, **options), epsilon, 1e-9)
+    for rate in (0.1 * eta, 3 * eta):
+        certified = exponential_weights_epsilon(eta=rate, delta=delta, **options)
+        if certified > 0:
+            close(exponential_weights_eta(epsilon=certified, delta=delta, **options), rate, 1e-9)
+    assert ExponentialWeights(4, eta, 3).value_epsilon(options["horizon"], delta=delta) == pytest.approx(
+        epsilon, rel=1e-9, abs=0
+    )
+
+
+@pytest.mark.parametrize("method", ["basic", "best"])
+@pytest.mark.parametrize("draws", [2, 7, 1000])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.3, 40.0])
+def test_pure_privacy(epsilon, draws, method):
+    options = {"horizon": draws, "method": method}
+    eta = exponential_weights_eta(epsilon=epsilon, delta=0, **options)
+    close(eta, mp.mpf(epsilon) / (2 * (draws - 1)), 4e-16)
+    assert exponential_weights_delta(eta=eta, epsilon=epsilon, **options) == 0.0
+    close(exponential_weights_epsilon(eta=eta, delta=0.0, **options), epsilon, 4e-16)
+    close(exponential_weights_epsilon(eta=2 * eta, delta=0.0, **options), 2 * mp.mpf(epsilon), 4e-16)
+    assert exponential_weights_eta(epsilon=epsilon, delta=0, horizon=1, method=method) == math.inf
+    assert exponential_weights_epsilon(eta=1.0, delta=0, horizon=1, method=method) == 0.0
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m not in ("basic", "best")])
+def test_delta_zero_is_for_basic_composition(method):
+    options = {"horizon": 9, "method": method, "adaptive": False}
+    for call in (
+        lambda: exponential_weights_eta(epsilon=1.0, delta=0, **options),
+        lambda: exponential_weights_epsilon(eta=0.1, delta=0, **options),
+    ):
+        with pytest.raises(ValueError, match=r"delta must be a finite number > 0 and < 1, got 0"):
+            call()
+
+
 def test_defaults_agree():
     for function in (exponential_weights_eta, exponential_weights_delta, exponential_weights_epsilon):
-        assert function.__kwdefaults__ == {"method": "text", "adaptive": True, "batch": 1}
+        assert function.__kwdefaults__ == {"method": "best", "adaptive": True, "batch": 1}
     for method in METHODS[1:]:
         options = {"horizon": 3, "batch": 3, "method": method, "adaptive": False}
         assert exponential_weights_eta(epsilon=1, delta=0.1, **options) == math.inf
@@ -189,7 +236,7 @@ def test_defaults_agree():
         assert exponential_weights_epsilon(eta=math.inf, delta=0.1, **options) == 0.0
     for call in (
         lambda: exponential_weights_delta(eta=math.inf, epsilon=1, horizon=2, method="zcdp"),
-        lambda: exponential_weights_epsilon(eta=math.inf, delta=0.1, horizon=1),
+        lambda: exponential_weights_epsilon(eta=math.inf, delta=0.1, horizon=1, method="text"),
         lambda: exponential_weights_epsilon(eta=-1, delta=0.1, horizon=1, method="zcdp"),
     ):
         with pytest.raises(ValueError, match="eta must be"):

@@ -161,35 +161,6 @@ def test_signed_sum_of_many_users(mean):
     assert sums.signed_sum(generator(11), 10**18, [1.0, -1.0], centred=True).tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("n", [37, 10**14, 10**18])
-def test_multinomial_counts(n):
-    law = np.array([0.5, 1e-3, 0.0, 0.2, 0.3 - 1e-3])
-    rng = generator(12, n)
-    counts = np.array([sums.multinomial(rng, n, law) for _ in range(4000)])
-    assert (abs(counts.sum(1) - n) <= 2.0**-52 * n).all() and (counts[:, 2] == 0).all() and (counts >= 0).all()
-    for j in (0, 1, 3, 4):
-        deviation = (counts[:, j] - n * law[j]) / math.sqrt(n * law[j] * (1 - law[j]))
-        standard_normal_moments(deviation, 1 / (n * law[j]))
-    if n > 1e13:  # correlation of two counts: -sqrt(p q / ((1 - p)(1 - q)))
-        expected = -math.sqrt(0.5 * 0.2 / (0.5 * 0.8))
-        got = np.corrcoef(counts[:, 0] - n * 0.5, counts[:, 3] - n * 0.2)[0, 1]
-        assert abs(np.arctanh(got) - np.arctanh(expected)) < Z / math.sqrt(4000)
-
-
-def test_multinomial_keeps_the_rarest_categories():
-    """Probabilities of 1e-14 among 200: their mean counts would drown in the rounding of 1 minus the others."""
-    law = np.full(200, 1e-14)
-    law[17] = 1 - 199e-14
-    counts = np.array([sums.multinomial(generator(13, i), 10**18, law) for i in range(200)])
-    rare = np.delete(counts, 17, axis=1)
-    standard_normal_moments((rare.ravel() - 1e4) / 100, 1e-4)
-
-
-def test_many_contexts_stay_uniform():
-    counts = sums.multinomial(generator(14), 1e18, np.full(300, 1 / 300))
-    assert stats.chi2.sf(((counts - 1e18 / 300) ** 2).sum() / (1e18 / 300), 299) > LEVEL
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -205,9 +176,6 @@ def test_many_contexts_stay_uniform():
         (lambda r: sums.wishart_sum(r, 5, 3, [[1, 0.5], [0.4, 1]]), "scale_matrix must be symmetric"),
         (lambda r: sums.wishart_sum(r, 5, 3, [[1, 2], [2, 1]]), "scale_matrix must be positive definite"),
         (lambda r: sums.wishart_sum(r, 1e27, 3, np.eye(2)), "n must be"),
-        (lambda r: sums.multinomial(r, 10, [0.5, 0.6]), "probabilities must have sum 1"),
-        (lambda r: sums.multinomial(r, 10, [1.2, -0.2]), "probabilities"),
-        (lambda r: sums.multinomial(r, 1e27, [0.5, 0.5]), "n must be"),
     ],
 )
 def test_bad_input_is_refused(call, message):

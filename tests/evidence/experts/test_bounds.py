@@ -17,7 +17,7 @@ def total(terms):
 
 
 def test_displayed_bounds():
-    eta = exponential_weights_eta(**PRIVATE, horizon=1000)
+    eta = exponential_weights_eta(**PRIVATE, horizon=1000, method="text")
     assert total(bounds.regret_terms(eta=eta, n_experts=10, horizon=1000)) == pytest.approx(
         1.532500300312694636815, rel=1e-14, abs=0
     )
@@ -37,12 +37,12 @@ def test_displayed_bounds():
 @pytest.mark.parametrize("horizon", [1, 20, 1000])
 def test_the_capped_form_is_the_bound_at_the_text_rate(epsilon, horizon):
     options = {"epsilon": epsilon, "delta": 1e-3, "horizon": horizon}
-    eta = exponential_weights_eta(**options)
+    eta = exponential_weights_eta(**options, method="text")
     capped = bounds.capped_terms(**options, n_experts=4, beta=0.1)
     plain = bounds.regret_terms(eta=eta, n_experts=4, horizon=horizon, beta=0.1)
     assert capped == pytest.approx(plain, rel=1e-13, abs=0)
     limit = bounds.first_cap_limit(delta=1e-3, horizon=horizon)
-    assert (bounds.binding_cap(**options) == 1) is (epsilon <= limit)
+    assert (np.argmin(text_caps(**options)) == 0) == (epsilon <= limit)
     if epsilon <= limit:
         assert bounds.first_cap_terms(**options, n_experts=4, beta=0.1) == pytest.approx(capped, rel=1e-13, abs=0)
     else:
@@ -55,7 +55,7 @@ def test_regimes_of_the_caps():
     few, many = 3, 100  # L >= 2 T, L < 2 T
 
     def cap(epsilon, horizon):
-        return bounds.binding_cap(epsilon=epsilon, delta=1e-3, horizon=horizon)
+        return np.argmin(text_caps(epsilon=epsilon, delta=1e-3, horizon=horizon)) + 1
 
     assert [cap(x * math.sqrt(8 * few * log), few) for x in (0.5, 0.999, 1.001, 100)] == [1, 1, 2, 2]
     assert [cap(x, many) for x in (log, 1.999 * log, 2.001 * log, 3.99 * many, 4.01 * many)] == [1, 1, 3, 3, 2]

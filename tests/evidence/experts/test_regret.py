@@ -158,7 +158,7 @@ def test_tails_are_the_largest_of_their_sequences():
 def test_the_private_tail_is_at_the_capped_bound_and_at_that_with_an_eighth():
     tail = regret.private_tail(30.0, 1e-3, 60, 0.5)
     target = {"epsilon": 30.0, "delta": 1e-3, "horizon": 60}
-    eta = experts.exponential_weights_eta(**target)
+    eta = experts.exponential_weights_eta(**target, method="text")
     printed, sharper = (
         bounds.total(eta=eta, n_experts=2, horizon=60, version=v, beta=0.5) for v in ("printed", "sharper")
     )
@@ -201,7 +201,7 @@ def test_a_mean_and_a_quantile_of_runs():
 def test_a_point_over_epsilon(epsilon):
     point = regret_figures.in_epsilon(epsilon, delta=1e-6, horizon=20)
     eta = min(point.caps)
-    assert eta == experts.exponential_weights_eta(epsilon=epsilon, delta=1e-6, horizon=20)
+    assert eta == experts.exponential_weights_eta(epsilon=epsilon, delta=1e-6, horizon=20, method="text")
     assert point.text_bound == pytest.approx(bounds.total(eta=eta, n_experts=2, horizon=20), rel=1e-12, abs=0)
     assert point.text_exact == minimax.worst_regret(eta, 20)
     best = math.sqrt(8 * math.log(2) / 20)
