@@ -19,8 +19,8 @@ method                    how n releases are composed                           
 ========================  ================================================================  ==================
 
 ``best``, the default, is the best of those for adaptive adversaries but for a few draws, where ``optimal`` can give a
-slightly larger rate (by 2.5 % at most for the epsilon, delta and T of the tests). ``basic`` and ``best`` take delta = 0,
-where they agree.
+slightly larger rate (by 2.5 % at most for the epsilon, delta and T of the tests). ``basic`` and ``best`` take
+delta = 0, where they agree.
 
 ``bounded_range`` fails for adaptive adversaries: see `evidence.experts.transcripts.strongest_adversary`.
 
