@@ -7,7 +7,7 @@ import pytest
 from tools.environment import ROOT
 
 PAPERS = {"cascading", "contextual", "experts", "erm"}
-BASE = {"dpregret._checks", "dpregret.privacy", "dpregret.simulation"}
+BASE = {"dpregret._checks", "dpregret._search", "dpregret.privacy", "dpregret.simulation"}
 OF_THE_BOOK = {"matplotlib", "IPython", "yaml"}  # what only evidence.report imports
 MODULES = sorted((ROOT / "lib").rglob("*.py"))
 

@@ -175,7 +175,8 @@ def test_what_is_released_is_one_object():
     X, y = data()
     model = make(STUMPS, classes=LABELS, n_min=150).fit(X, y)
     released = model.released_
-    assert {field.name for field in dataclasses.fields(released)} == {"index", "hypotheses", "classes", "epsilon"}
+    fields = {field.name for field in dataclasses.fields(released)}
+    assert fields == {"index", "hypotheses", "classes", "epsilon", "n_features"}
     assert released.index == model.index_ and released.epsilon == 1.0 and released.classes == LABELS
     with pytest.raises(dataclasses.FrozenInstanceError):
         released.index = 3

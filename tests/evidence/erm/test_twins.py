@@ -185,4 +185,5 @@ def test_the_estimator_keeps_its_promise_and_its_twins_do_not(score, mechanism):
 
 
 def test_a_release_is_what_it_says():
-    assert [field.name for field in dataclasses.fields(Release)] == ["index", "hypotheses", "classes", "epsilon"]
+    fields = [field.name for field in dataclasses.fields(Release)]
+    assert fields == ["index", "hypotheses", "classes", "epsilon", "n_features"]
