@@ -1,4 +1,9 @@
-"""Cascading bandits under (local) differential privacy: the model, the policies of [Wang2021] and their bounds."""
+"""Cascading bandits and semi-bandits under (local) differential privacy: the models, the policies, and `simulate`.
+
+Of [Wang2021], as printed or corrected: Algorithm 1 is `HybridDP`, 2 `LaplaceLDP`, 3 `GaussianLDP`, 4 `GaussianCUCB`,
+and the variant of Theorem 7 `CompositionLDP`. The book's own, private for every list length: LDP-F and LDP-FX are
+`FirstPositionLDP`, LDP-C `ClickPositionLDP`, DP-F and DP-FX `FirstPositionDP`, DP-CO `ClickObservationDP`.
+"""
 
 from dpregret.cascading.central import HybridDP
 from dpregret.cascading.click_position import ClickObservationDP, ClickPositionLDP

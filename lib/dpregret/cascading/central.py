@@ -33,8 +33,10 @@ class HybridDP:
     .. math:: \frac{w_0(e) + \text{private sum}}{T} + \sqrt{\frac{1.5 \log t}{T}}
         + \frac{3 c_1 L \ell\, \log t}{\varepsilon T},
 
-    :math:`\ell = \log^{1.5} n` with the horizon n as printed, and :math:`\ell = \log^{1.5} \max(T, 2)` with the bonus
-    of the proof of Theorem 2; the text has :math:`\log^{1.5} T`, which is 0 after one observation.
+    :math:`\ell = \log^{1.5} n` with the horizon n as printed. ``version="corrected"`` has the bonus of the proof of
+    Theorem 2, :math:`\ell = \log^{1.5} \max(T, 2)` (there :math:`\log^{1.5} T`, which is 0 after one observation);
+    theorem "Regret with the proof's bonus, corrected" of the book bounds its regret for the c1 of Lemma 1. Both observe
+    user 0 raw, and neither is private for K >= 2: that does not depend on the bonus.
 
     Departures: the printed update never divides the sum by T; here it does. Item e's counter takes the examined
     positions of rounds t >= 1; user 0's weight is added raw, as printed.
@@ -43,15 +45,15 @@ class HybridDP:
     ----------
     epsilon : float
     c1 : float
-        The constant of Lemma 1, which the text does not give; ``lemmas.LEMMA_1_CONSTANT`` makes the lemma true.
-    bonus : {"printed", "proof"}
+        The constant of Lemma 1, which the text does not give; 4 / log(2)^1.5 makes the lemma true.
+    version : {"printed", "corrected"}
     noise_multiplier, bonus_multiplier : float
         Scale the injected noise and the last term of the index.
     """
 
     epsilon: float
     c1: float = 1.0
-    bonus: str = "printed"
+    version: str = "printed"
     noise_multiplier: float = 1.0
     bonus_multiplier: float = 1.0
 
@@ -61,7 +63,7 @@ class HybridDP:
     def __post_init__(self) -> None:
         _checks.epsilon(self.epsilon)
         _checks.real("c1", self.c1, at_least=0.0)
-        _checks.choice("bonus", self.bonus, ("printed", "proof"))
+        _checks.choice("version", self.version, ("printed", "corrected"))
         _checks.real("noise_multiplier", self.noise_multiplier, above=0.0)
         _checks.real("bonus_multiplier", self.bonus_multiplier, at_least=0.0)
 
@@ -72,7 +74,7 @@ class HybridDP:
     def width(self, n_items: int, horizon: int) -> tuple[float, bool]:
         """The factor of ``log t / T`` in the index, and whether it is still to be multiplied by log(max(T, 2))^1.5."""
         width = self.bonus_multiplier * 3.0 * self.c1 * n_items / self.epsilon
-        if self.bonus == "proof":
+        if self.version == "corrected":
             return width, True
         return width * math.log(horizon) ** 1.5, False
 

@@ -257,7 +257,7 @@ class BlockRule(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class FirstPositionLDP:
-    r"""LDP-F: every user sends one bit, the randomised response to the weight of the item in position 1.
+    r"""LDP-F (and LDP-FX): every user sends one bit, the randomised response to the weight of the item in position 1.
 
     Theorem "LDP-F: privacy and regret" of the book: epsilon-LDP, with delta = 0, for every K: the law of the message
     changes by a factor of at most :math:`e^\varepsilon` between any two users, whatever their weights. With
@@ -272,7 +272,7 @@ class FirstPositionLDP:
         :math:`n\, d(\hat q \| q) \le \log t`. The index of the weight is the same after the increasing map
         :math:`q \mapsto (q - 1/(1 + e^\varepsilon)) \coth(\varepsilon / 2)`. For "kl" no regret bound is claimed.
     fill : {"index", "mean"}
-        How positions 2 to K are filled.
+        How positions 2 to K are filled: "mean" is LDP-FX.
     """
 
     epsilon: float

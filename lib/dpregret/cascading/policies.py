@@ -97,29 +97,12 @@ class LocalIndexPolicy(IndexPolicy):
     epsilon: float
     noise_multiplier: float = 1.0
     bonus_multiplier: float = 1.0
+    version: str = "printed"
 
     def __post_init__(self) -> None:
         _checks.epsilon(self.epsilon)
         _checks.real("noise_multiplier", self.noise_multiplier, above=0.0)
         _checks.real("bonus_multiplier", self.bonus_multiplier, at_least=0.0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LaplaceLDP(LocalIndexPolicy):
-    r"""Algorithm 2 of [Wang2021]: each examined position is sent with Lap(K / epsilon).
-
-    Index: mean + sqrt(1.5 log t / n) + (K / epsilon) sqrt(24 log t / n). Theorem 3 claims epsilon-LDP (false for
-    K >= 2), Theorem 4 the regret. ``version="corrected"`` replaces the last term by
-    :math:`(K / \varepsilon)(\sqrt{12 \log t / n} + 3 \log t / n)`, which is valid for every n, and observes nobody raw.
-
-    The printed update divides before it adds up; sums are kept here, which is the same mean.
-    """
-
-    version: str = "printed"
-    label = "laplace"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
         _checks.choice("version", self.version, ("printed", "corrected"))
 
     @property
@@ -127,11 +110,31 @@ class LaplaceLDP(LocalIndexPolicy):
         """Whether user 0 is observed raw: as printed."""
         return self.version == "printed"
 
+
+def _sub_gamma_index(scale: float) -> Index:
+    """The index for Laplace noise of this scale that is valid for every number of observations."""
+    return Index(a=_ROOT + scale * math.sqrt(12.0), d=3.0 * scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaplaceLDP(LocalIndexPolicy):
+    r"""Algorithm 2 of [Wang2021]: each examined position is sent with Lap(K / epsilon).
+
+    Index: mean + sqrt(1.5 log t / n) + (K / epsilon) sqrt(24 log t / n). Theorem 3 claims epsilon-LDP (false for
+    K >= 2), Theorem 4 the regret (false). ``version="corrected"`` replaces the last term by
+    :math:`(K / \varepsilon)(\sqrt{12 \log t / n} + 3 \log t / n)`, which is valid for every n, and observes nobody raw;
+    theorem "Regret of Algorithm 2, corrected" of the book bounds its regret.
+
+    The printed update divides before it adds up; sums are kept here, which is the same mean.
+    """
+
+    label = "laplace"
+
     def index(self, list_length: int) -> Index:
         """The bonus of an item, for lists of this length."""
         scale = self.bonus_multiplier * list_length / self.epsilon
         if self.version == "corrected":
-            return Index(a=_ROOT + scale * math.sqrt(12.0), d=3.0 * scale)
+            return _sub_gamma_index(scale)
         return Index(a=_ROOT + scale * math.sqrt(24.0))
 
     def noise(self, list_length: int) -> Noise:
@@ -149,7 +152,9 @@ class GaussianLDP(LocalIndexPolicy):
     """Algorithm 3 of [Wang2021]: Gaussian noise of sigma = sqrt(2 K ln(1.25 / delta)) / epsilon on each value.
 
     Index: mean + sqrt(1.5 log t / n) + sigma sqrt(2 log(2 t^3) / n). Theorem 5 claims (epsilon, delta)-LDP (false for
-    K >= 2), Theorem 6 the regret.
+    K >= 2), Theorem 6 the regret. The index is valid for every n; ``version="corrected"`` keeps it, and observes nobody
+    raw: an item never observed comes first. The proof of theorem "Theorem 6 is true as printed" of the book bounds the
+    regret of both, with one display of each item on top where nobody is observed raw.
     """
 
     delta: float
@@ -185,6 +190,10 @@ class CompositionLDP(LocalIndexPolicy):
 
     Index: mean + sqrt(1.5 log t / n) + (4 / epsilon) sqrt(6 K log(e + epsilon / delta) log t / n). The composition
     theorem (Lemma 4) is stated for epsilon <= 0.9; larger values are accepted, since the text's experiments use them.
+
+    ``version="corrected"`` is that of `LaplaceLDP` at this scale b: the last term becomes
+    b (sqrt(12 log t / n) + 3 log t / n), and nobody is observed raw. Theorem "Regret of Algorithm 2, corrected" of the
+    book bounds its regret, since its proof is for every b.
     """
 
     delta: float
@@ -199,6 +208,8 @@ class CompositionLDP(LocalIndexPolicy):
 
     def index(self, list_length: int) -> Index:
         """The bonus of an item, for lists of this length."""
+        if self.version == "corrected":
+            return _sub_gamma_index(self.bonus_multiplier * self._scale(list_length))
         return Index(a=_ROOT + self.bonus_multiplier * math.sqrt(24.0) * self._scale(list_length))
 
     def noise(self, list_length: int) -> Noise:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class _LocalCUCB(CUCB):
     def _cascade(self) -> GaussianLDP | LaplaceLDP:
         raise NotImplementedError
 
-    def _multipliers(self) -> dict[str, float]:
+    def _multipliers(self) -> dict[str, Any]:
         return {"noise_multiplier": self.noise_multiplier, "bonus_multiplier": self.bonus_multiplier}
 
     def index(self, list_length: int) -> Index:

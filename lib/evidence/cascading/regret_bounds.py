@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from evidence import report
 from evidence.cascading import bounds
-
-
-@dataclass(frozen=True)
-class Unobserved:
-    """A policy of the text without the raw observation of user 0: an item that was never shown comes first.
-
-    So the corrected Theorem 6 has Algorithm 3. Everything but that observation is the policy's own.
-    """
-
-    policy: Any
-    initial_observation: ClassVar[bool] = False
-
-    def effective_epsilon(self, list_length: int) -> float:
-        """As for the other policies of the text, of one noisy value for K = 1 and else infinite."""
-        return math.inf if list_length > 1 else self.policy.value_epsilon(1)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.policy, name)
 
 
 class Comparison(NamedTuple):

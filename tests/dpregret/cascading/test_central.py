@@ -16,7 +16,7 @@ from evidence.cascading.lemmas import (
 
 POLICIES = [
     HybridDP(epsilon=1),
-    HybridDP(epsilon=0.5, bonus="proof", c1=LEMMA_1_CONSTANT),
+    HybridDP(epsilon=0.5, version="corrected", c1=LEMMA_1_CONSTANT),
     HybridDP(epsilon=2, noise_multiplier=0.01, bonus_multiplier=0.01),
 ]
 
@@ -38,14 +38,14 @@ def test_exact_counts_as_the_noise_vanishes():
     np.testing.assert_array_equal(hybrid, laplace)
 
 
-@pytest.mark.parametrize("bonus", ["printed", "proof"])
-def test_the_index_as_printed(bonus):
+@pytest.mark.parametrize("version", ["printed", "corrected"])
+def test_the_index_as_printed_and_corrected(version):
     n_items, horizon, t = 5, 1000, 90
-    learner = HybridDP(epsilon=0.5, c1=2.0, bonus=bonus).learner(n_items, 1, horizon)
+    learner = HybridDP(epsilon=0.5, c1=2.0, version=version).learner(n_items, 1, horizon)
     learner.initialise(np.zeros(n_items))
     learner.counts[:] = [1, 2, 10, 10, 10]
     index = np.sqrt(1.5 * math.log(t) / learner.counts) + 3 * 2.0 * n_items * math.log(t) / (0.5 * learner.counts) * (
-        math.log(horizon) ** 1.5 if bonus == "printed" else np.log([2, 2, 10, 10, 10]) ** 1.5
+        math.log(horizon) ** 1.5 if version == "printed" else np.log([2, 2, 10, 10, 10]) ** 1.5
     )
     order = []
     for _ in range(n_items):  # read the order of the indices off the lists: sums are lowered item by item
@@ -123,7 +123,7 @@ def test_the_closed_form_bound_on_the_constant():
     [
         (lambda: HybridDP(epsilon=0), "epsilon must be"),
         (lambda: HybridDP(epsilon=1, c1=-1), "c1 must be"),
-        (lambda: HybridDP(epsilon=1, bonus="corrected"), "bonus must be one of"),
+        (lambda: HybridDP(epsilon=1, version="proof"), "version must be one of"),
         (lambda: HybridDP(epsilon=1, noise_multiplier=0), "noise_multiplier must be"),
         (lambda: HybridDP(epsilon=1, bonus_multiplier=-1), "bonus_multiplier must be"),
         (lambda: lemma_1_constant(1), "n must be an integer >= 2, got 1"),

@@ -32,6 +32,8 @@ POLICIES = [
     LaplaceLDP(epsilon=2, version="corrected"),
     GaussianLDP(epsilon=1, delta=1e-3),
     CompositionLDP(epsilon=0.2, delta=1e-3, noise_multiplier=0.01, bonus_multiplier=0.01),
+    GaussianLDP(epsilon=1, delta=1e-3, version="corrected"),
+    CompositionLDP(epsilon=0.2, delta=1e-3, noise_multiplier=0.01, bonus_multiplier=0.01, version="corrected"),
 ]
 
 
@@ -234,11 +236,12 @@ def test_a_list_that_is_none_is_refused_with_its_round(wrong):
 # --- policies
 
 
-def test_indices_as_printed():
+def test_indices_as_printed_and_corrected():
     t, n, length, epsilon, delta = 1000, 50, 4, 0.5, 1e-3
     plain = math.sqrt(1.5 * math.log(t) / n)
     sigma = math.sqrt(2 * length * math.log(1.25 / delta)) / epsilon
-    printed = {
+    scale = math.sqrt(4 * length * math.log(math.e + epsilon / delta)) / epsilon
+    expected = {
         CascadeUCB1(): plain,
         LaplaceLDP(epsilon=epsilon): plain + length / epsilon * math.sqrt(24 * math.log(t) / n),
         GaussianLDP(epsilon=epsilon, delta=delta): plain + sigma * math.sqrt(2 * math.log(2 * t**3) / n),
@@ -246,9 +249,28 @@ def test_indices_as_printed():
         + 4 / epsilon * math.sqrt(6 * length * math.log(math.e + epsilon / delta) * math.log(t) / n),
         LaplaceLDP(epsilon=epsilon, version="corrected"): plain
         + length / epsilon * (math.sqrt(12 * math.log(t) / n) + 3 * math.log(t) / n),
+        GaussianLDP(epsilon=epsilon, delta=delta, version="corrected"): plain
+        + sigma * math.sqrt(2 * math.log(2 * t**3) / n),
+        CompositionLDP(epsilon=epsilon, delta=delta, bonus_multiplier=3, version="corrected"): plain
+        + 3 * scale * (math.sqrt(12 * math.log(t) / n) + 3 * math.log(t) / n),
     }
-    for policy, bonus in printed.items():
+    for policy, bonus in expected.items():
         assert policy.index(length).bonus(t, np.array([n]))[0] == pytest.approx(bonus, rel=1e-12, abs=0)
+
+
+def test_the_corrected_forms_play_as_the_same_noise_does_in_algorithm_2():
+    """The composition variant is Algorithm 2 at another epsilon; Algorithm 3 without user 0 is a policy of its own."""
+    problem, settings = kveton_problem(8, 2), dict(horizon=800, replicates=2, seed=4)
+    composition = CompositionLDP(epsilon=0.5, delta=1e-3, version="corrected")
+    laplace = LaplaceLDP(epsilon=2 / composition.noise(2).scale, version="corrected")
+    np.testing.assert_array_equal(simulate(composition, problem, **settings), simulate(laplace, problem, **settings))
+
+    class Unobserved(GaussianLDP):
+        initial_observation = False
+
+    gaussian = simulate(GaussianLDP(epsilon=0.5, delta=0.01, version="corrected"), problem, **settings)
+    np.testing.assert_array_equal(gaussian, simulate(Unobserved(epsilon=0.5, delta=0.01), problem, **settings))
+    assert (gaussian != simulate(GaussianLDP(epsilon=0.5, delta=0.01), problem, **settings)).any()
 
 
 def test_multipliers_scale_the_noise_and_its_bonus_alone():
@@ -279,7 +301,7 @@ def test_everything_that_leaves_the_printed_policies_has_no_finite_epsilon(lengt
         assert policy.effective_epsilon(length) == (policy.value_epsilon(1) if finite else math.inf)
         with pytest.raises(ValueError, match="list_length must be"):
             policy.effective_epsilon(0)
-    assert [p.initial_observation for p in POLICIES] == [True, True, False, True, True]
+    assert [p.initial_observation for p in POLICIES] == [True, True, False, True, True, False, False]
 
 
 def test_results_carry_both_epsilons():
@@ -300,6 +322,7 @@ def test_results_carry_both_epsilons():
         (lambda: CompositionLDP(epsilon=1, delta=1), "delta must be"),
         (lambda: LaplaceLDP(epsilon=1, noise_multiplier=0), "noise_multiplier must be"),
         (lambda: LaplaceLDP(epsilon=1, version="fixed"), "version must be one of"),
+        (lambda: GaussianLDP(epsilon=1, delta=0.1, version="proof"), "version must be one of"),
         (lambda: CascadeProblem([0.5, 0.4], 3), "list_length must be an integer >= 1 and <= 2, got 3"),
         (lambda: kveton_problem(n_items=3, list_length=4), "n_items must be an integer >= 4, got 3"),
         (lambda: CascadeProblem([0.5, 1.4], 1), r"means\[1\] must be finite and in \[0, 1\], got 1.4"),

@@ -10,7 +10,6 @@ import pytest
 import xarray as xr
 
 from dpregret import cascading
-from dpregret.privacy.mechanisms import Gaussian
 from evidence.cascading import bounds, bracket, regret_bounds
 
 PROBLEM = cascading.CascadeProblem([0.5, 0.4, 0.3], 2)
@@ -36,30 +35,6 @@ def curves(*values):
 
 def play(policy, backend):
     return cascading.simulate(policy, PROBLEM, horizon=300, replicates=3, seed=3, backend=backend).values
-
-
-def test_a_policy_without_user_0_plays_like_the_corrected_form_of_the_same_noise():
-    # the printed index of LaplaceLDP with the bonus of its corrected version is that version with user 0
-    class Corrected(cascading.LaplaceLDP):
-        initial_observation = False
-
-    policy = cascading.LaplaceLDP(epsilon=1.0)
-    for backend in ("reference", "compiled"):
-        unobserved = play(regret_bounds.Unobserved(policy), backend)
-        assert np.array_equal(unobserved, play(Corrected(epsilon=1.0), backend))
-        assert not np.array_equal(unobserved, play(policy, backend))
-    assert np.array_equal(
-        play(regret_bounds.Unobserved(GAUSSIAN), "reference"), play(regret_bounds.Unobserved(GAUSSIAN), "compiled")
-    )
-
-
-def test_its_privacy_is_that_of_one_value_for_single_items_and_none_for_lists():
-    policy = regret_bounds.Unobserved(GAUSSIAN)
-    assert policy.effective_epsilon(1) == policy.value_epsilon(1) < math.inf
-    sigma = Gaussian.classical(epsilon=0.5, delta=0.01, sensitivity=1.0).sigma
-    profile = Gaussian(sigma=sigma, sensitivity=1.0).delta(policy.effective_epsilon(1))
-    assert profile == pytest.approx(0.01, rel=1e-6, abs=0)
-    assert policy.effective_epsilon(2) == math.inf == GAUSSIAN.effective_epsilon(1)
 
 
 def test_a_comparison_holds_the_last_round_and_where_the_bound_begins_to_say_something():

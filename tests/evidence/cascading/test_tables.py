@@ -207,6 +207,9 @@ def test_who_is_observed_raw():
     raw = {
         CascadeUCB1(): True, LaplaceLDP(epsilon=1): True, LaplaceLDP(epsilon=1, version="corrected"): False,
         GaussianLDP(epsilon=1, delta=1e-3): True, CompositionLDP(epsilon=1, delta=1e-3): True, HybridDP(epsilon=1): True,
+        GaussianLDP(epsilon=1, delta=1e-3, version="corrected"): False,
+        CompositionLDP(epsilon=1, delta=1e-3, version="corrected"): False,
+        HybridDP(epsilon=1, version="corrected"): True,
         FirstPositionLDP(epsilon=1): False, FirstPositionDP(epsilon=1): False, ClickPositionLDP(epsilon=1): False,
         ClickObservationDP(epsilon=1): False,
     }  # fmt: skip
@@ -255,5 +258,5 @@ def test_the_hybrid_policy_in_numbers():
         assert width == near(bonus * 3 * 2 * 8 / mp.mpf("0.5") * mp.log(1000) ** 1.5) and own is False
         assert (learner.width, learner.own_log) == (width, own)
         assert policy.rule(8, 2, 1000)[:-1] == (near(mp.mpf("0.25") / 8 / noise), width, False)
-    assert HybridDP(epsilon=0.5, c1=2.0, bonus="proof").width(8, 1000) == (near(96), True)
+    assert HybridDP(epsilon=0.5, c1=2.0, version="corrected").width(8, 1000) == (near(96), True)
     assert HybridDP(epsilon=0.5).c1 == 1.0
