@@ -17,6 +17,11 @@ def test_every_line_of_the_sources_has_a_claim_or_a_reason(paper):
     assert uncovered(ledger.registers()[paper]) == []
 
 
+def test_a_fault_has_one_name_in_the_whole_book():
+    names = [fault.id for paper in ledger.registers().values() for fault in paper.faults]
+    assert len(names) == len(set(names)) and {name[0] for name in names} == {"C", "L", "X"}
+
+
 def test_pages_named_in_the_register_exist():
     claims = [claim for paper in ledger.registers().values() for claim in paper.claims]
     pages = {claim.page for claim in claims if claim.page and claim.status != "planned"}

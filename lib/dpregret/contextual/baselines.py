@@ -93,7 +93,7 @@ def _entrywise(width_l: float, width_L: np.ndarray):
 class PerturbedStatistics:
     """Sums of y phi and phi phi' with Laplace noise on every user's term, for every action: alpha-LDP.
 
-    Half of alpha for each. Under replacement, the action included, the L1 sensitivities are ``2 sqrt(d)`` and, for the
+    Half of alpha for each. Under replacement, the action included, the l1 sensitivities are ``2 sqrt(d)`` and, for the
     upper triangle, ``d + 1``. Bands by Hoeffding's inequality and that of sub-gamma variables, all coordinates counted.
 
     Parameters
@@ -146,7 +146,7 @@ class InputPerturbation:
     """Every user sends phi and y with Laplace noise, for every action; moments corrected for the noise: alpha-LDP.
 
     Scale ``b = 2 (sqrt(d) + 1) / alpha`` on each coordinate, for replacement with the action included. The setting of
-    Theorem 2.2 of [Li2024] (there with scale 1/alpha, fault E5). Products of two noises have heavy tails: they are
+    Theorem 2.2 of [Li2024] (there with scale 1/alpha, fault L5). Products of two noises have heavy tails: they are
     bounded by Bernstein's inequality after truncation at a size that no user's noise exceeds, but for a small
     probability that is counted.
 

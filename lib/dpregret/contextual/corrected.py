@@ -56,7 +56,7 @@ class CorrectedLPLR:
     of gamma^-k: ``2 sqrt(D) R`` for l, ``D + 1`` for the upper triangle of L, twice the cap for e, D = d - h + 1.
 
     R bounds y_h: 1 + the largest prediction that the tree can make in the bin, at most 2, since predictions are
-    clipped (faults E2, E4).
+    clipped (faults L2, L4).
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _aggregate(layers, grid, features, actions) -> tuple[np.ndarray, np.ndarray]
 def laplace_scales(dimension: int, bound, alpha: float) -> tuple[np.ndarray, float]:
     """Noise scales for l and the upper triangle of L, ``dimension`` D coordinates left, y_h within +-bound.
 
-    alpha/2 each; the L1 sensitivities are ``2 sqrt(D) bound`` and ``D + 1``, attained by records in two bins.
+    alpha/2 each; the l1 sensitivities are ``2 sqrt(D) bound`` and ``D + 1``, attained by records in two bins.
     """
     return 4 * math.sqrt(dimension) * np.asarray(bound) / alpha, 2 * (dimension + 1) / alpha
 

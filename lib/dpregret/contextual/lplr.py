@@ -1,6 +1,6 @@
 """Layered private linear regression as printed: Algorithms 2 to 6 of [Li2024], each correction a switch.
 
-As printed it is not locally private (faults E1 and E2): the Wishart noise has no finite epsilon, and further statistics
+As printed it is not locally private (faults L1 and L2): the Wishart noise has no finite epsilon, and further statistics
 cost more than the text counts. `dpregret.contextual.corrected` has the private form; this one shows what the printed
 algorithm does.
 """
@@ -20,13 +20,13 @@ from dpregret.contextual.estimate import Estimate, safe_band
 from dpregret.contextual.partition import Grid, Layer, Trace, Walk, complement
 
 CORRECTIONS = {
-    "E4": "the rewards' residual subtracts the clipped prediction, so that |y_h| <= 2",
-    "E6": "Algorithm 5, line 11: an inactive bin has the band eta_parent + |phi_h|, not gamma^-k",
-    "E7": "Algorithm 5, line 13: kappa_2 is divided by psi sqrt(n), not by psi n",
-    "E8": "Lemma 4.2: psi = c / n, not c / sqrt(n)",
-    "E9": "Algorithm 4, line 6: the top eigenpair within the complement; inactive if it is not positive",
-    "E10": "value 0 and band 1 where the band reaches 1, values clipped, band 0 at the zero vector",
-    "E11": "Algorithm 5, line 10: the condition with kappa_1' is dropped, as implied",
+    "L4": "the rewards' residual subtracts the clipped prediction, so that |y_h| <= 2",
+    "L6": "Algorithm 5, line 11: an inactive bin has the band eta_parent + |phi_h|, not gamma^-k",
+    "L7": "Algorithm 5, line 13: kappa_2 is divided by psi sqrt(n), not by psi n",
+    "L8": "Lemma 4.2: psi = c / n, not c / sqrt(n)",
+    "L9": "Algorithm 4, line 6: the top eigenpair within the complement; inactive if it is not positive",
+    "L10": "value 0 and band 1 where the band reaches 1, values clipped, band 0 at the zero vector",
+    "L11": "Algorithm 5, line 10: the condition with kappa_1' is dropped, as implied",
 }
 
 
@@ -54,7 +54,7 @@ class LPLR:
     alpha : float
         In (0, 1]: what the text calls the privacy parameter, from which the scales of the noise follow.
     corrections : "none", "all" or a collection of names in `CORRECTIONS`
-        Departures from the text. Without E9, the minimiser of line 6, which is not unique, is taken as the positive
+        Departures from the text. Without L9, the minimiser of line 6, which is not unique, is taken as the positive
         part of the projected matrix; in floating point its top eigenvector can be a direction already used.
     kappa_scale : tuple of four floats
         Factors on the constants of the theory (kappa_1, kappa_1', kappa_2, kappa_3); (1, 1, 1, 1) are the paper's own,
@@ -95,11 +95,11 @@ class LPLR:
             object.__setattr__(self, "beta", _checks.real("beta", self.beta, above=0.0, at_most=0.5))
 
     def value_epsilon(self) -> float:
-        """Infinite: the matrix with Wishart noise is one of the noisy values, and it has no finite epsilon (E1)."""
+        """Infinite: the matrix with Wishart noise is one of the noisy values, and it has no finite epsilon (L1)."""
         return math.inf
 
     def effective_epsilon(self) -> float:
-        """Infinite: the Wishart step has no finite epsilon (E1)."""
+        """Infinite: the Wishart step has no finite epsilon (L1)."""
         return math.inf
 
     def scales(self, dimension: int, g: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ class LPLR:
             g = grid.gamma ** -k.astype(float)
             psi, lam, Lam = self._update(batch, rng, n, walk, g)
             psi_least = kappas.k1 * grid.gamma**2 * (d + 1) ** 3 / math.sqrt(n)
-            if "E11" not in self.corrections:
+            if "L11" not in self.corrections:
                 psi_least = max(psi_least, kappas.k1_prime * grid.gamma * d**1.5 / math.sqrt(n))
             active = psi > psi_least
             scale = np.where(active, psi * n, 1.0)
@@ -150,7 +150,7 @@ class LPLR:
             s = np.where(active, top, 1.0)
             t = np.einsum("bi,bi->b", u, lam) / (scale * s)
             carried = self._inherited(batch, rng, n, walk, u, s, g) / scale
-            margin = kappas.k2 * grid.gamma * d**1.5 / (scale / math.sqrt(n) if "E7" in self.corrections else scale)
+            margin = kappas.k2 * grid.gamma * d**1.5 / (scale / math.sqrt(n) if "L7" in self.corrections else scale)
             excess = carried + margin
             offset = kappas.k3 * grid.gamma**2 * (d + 1) ** 4 * math.sqrt(n) / scale
             direction, slope, info = u * active[:, None], excess / np.sqrt(s), None
@@ -158,7 +158,7 @@ class LPLR:
                 rows = walk.bin, walk.residual, walk.prediction, walk.eta
                 info = Trace(n, g, *rows, psi, lam / scale[:, None], Lam, top, u, carried)
             layers.append(Layer(known, parents, k, direction, t * active, offset * active, slope, active, info))
-            walk.advance(layers[-1], "E10" in self.corrections)
+            walk.advance(layers[-1], "L10" in self.corrections)
             if h < d:
                 bases = complement(bases, inner)
         return Estimate(lambda features, actions: self._aggregate(layers, grid, features, actions), batch, layers)
@@ -166,7 +166,7 @@ class LPLR:
     def _update(self, batch, rng, n, walk, g):
         """Algorithm 3 over n users: psi (B,), lambda (B, d), Lambda (B, d, d), not divided by psi n."""
         phi, d, slots = walk.residual, batch.dimension, len(g)
-        prediction = np.clip(walk.prediction, -1, 1) if "E4" in self.corrections else walk.prediction
+        prediction = np.clip(walk.prediction, -1, 1) if "L4" in self.corrections else walk.prediction
         values = np.empty((len(phi), 2, 1 + d + d * d))
         values[:, :, 0] = 1.0
         for side, y in enumerate((1.0, -1.0)):
@@ -176,11 +176,11 @@ class LPLR:
         total[:, : d + 1] += batch.laplace_sums(rng, n, self.scales(d, g))
         wishart = batch.wishart_sums(rng, n, slots, d + 1, 1.5 / self.alpha)
         Lam = total[:, d + 1 :].reshape(-1, d, d) + 3 * (g**2)[:, None, None] * wishart
-        return total[:, 0] / (n if "E8" in self.corrections else math.sqrt(n)), total[:, 1 : d + 1], Lam
+        return total[:, 0] / (n if "L8" in self.corrections else math.sqrt(n)), total[:, 1 : d + 1], Lam
 
     def _principal(self, Lam, bases):
         """Lines 5 to 7 of Algorithm 4: s (B,), u (B, d), and u in the coordinates of the bases (B, D)."""
-        if "E9" in self.corrections:
+        if "L9" in self.corrections:
             values, vectors = np.linalg.eigh(bases.swapaxes(1, 2) @ Lam @ bases)
             inner = vectors[:, :, -1]
             return values[:, -1], np.einsum("bij,bj->bi", bases, inner), inner
@@ -208,7 +208,7 @@ class LPLR:
             reached = walk.bin >= 0
             inherited, norms = walk.eta, walk.norms
             walk.enter(layer.codes)
-            stopped = reached & ~walk.advance(layer, "E10" in self.corrections)
+            stopped = reached & ~walk.advance(layer, "L10" in self.corrections)
             width[stopped] = self._inactive(inherited, norms, walk)[stopped]
         unfinished = walk.bin >= 0
         if len(layers) == features.shape[1]:
@@ -217,10 +217,10 @@ class LPLR:
             inherited, norms = walk.eta, walk.norms
             walk.codes()
             width[unfinished] = self._inactive(inherited, norms, walk)[unfinished]
-        if "E10" in self.corrections:
+        if "L10" in self.corrections:
             return safe_band(walk.prediction, np.maximum(width, 0.0), features)
         return walk.prediction, np.maximum(width, 0.0)
 
     def _inactive(self, inherited, norms, walk):
         """Line 11 of Algorithm 5."""
-        return inherited + norms if "E6" in self.corrections else walk.grid.gamma ** -walk.k.astype(float)
+        return inherited + norms if "L6" in self.corrections else walk.grid.gamma ** -walk.k.astype(float)

@@ -161,7 +161,7 @@ def case_one(share: float, parameter: Sequence[float] = (0.6, 0.8), family: str 
 def case_two(share: float, parameter: Sequence[float] = (0.6, 0.8), family: str = "null") -> ContextualProblem:
     """Case II of Section 2.3 of [Li2024]_: arm 1 has ``(sqrt(1 - share), +-sqrt(share))``, each with probability 1/2.
 
-    The text has (1, +-sqrt(share)), of norm above 1 (fault E16); the second moments here are diag(1 - share, share),
+    The text has (1, +-sqrt(share)), of norm above 1 (fault L16); the second moments here are diag(1 - share, share),
     those of Case I.
     """
     share = _checks.real("share", share, above=0.0, below=1.0)

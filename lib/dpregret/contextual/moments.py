@@ -34,7 +34,7 @@ def record_values(vectors: np.ndarray, offset: np.ndarray | float = 0.0) -> np.n
 
 
 def sensitivities(dimension: int, bound: float = 1.0) -> tuple[float, float]:
-    """L1 distances of the parts l and L of the statistics, over all pairs of records, the bin or the action included.
+    """l1 distances of the parts l and L of the statistics, over all pairs of records, the bin or the action included.
 
     Twice the norms at the vector ``(1, ..., 1) / sqrt(D)``, where both are largest by Cauchy and Schwarz; ``bound`` on
     the reward less its prediction. Attained together by two records in different bins.
@@ -44,7 +44,7 @@ def sensitivities(dimension: int, bound: float = 1.0) -> tuple[float, float]:
 
 
 def spent(sensitivities, scales) -> float:
-    """Epsilon of Laplace noise: the sum of the parts' L1 sensitivities over their scales."""
+    """Epsilon of Laplace noise: the sum of the parts' l1 sensitivities over their scales."""
     return math.fsum(s / float(b) if b > 0 else math.inf for s, b in zip(sensitivities, scales, strict=True))
 
 

@@ -151,7 +151,7 @@ def judge_reach(composed) -> list[report.Card]:
             check="power of K in the bounds of Theorems 4 and 6",
             observed="2 and 1",
             required="2 and 1",
-            margin="the 2 is that of a sensitivity K; a user clicks at most once, and 2 would do (E3)",
+            margin="the 2 is that of a sensitivity K; a user clicks at most once, and 2 would do (C3)",
         ),
         report.verdict(
             "cascading/sentence-ldp-rate",

@@ -2,7 +2,7 @@ r"""The bounds of [Li2024], printed and corrected: Theorems 3.2 and 4.7, Lemmas 
 
 L = ln(48 d / (beta delta)) throughout; g = gamma^-k is the size of a bin's vectors, psi its probability, n the users of
 one pass. For Lemmas 4.2 to 4.6 ``version="corrected"`` has what the paper's own chain of steps gives once its slips are
-put right (E21 to E23). It is a valid bound with larger constants; the printed ones are true as well, by sharper steps
+put right (L21 to L23). It is a valid bound with larger constants; the printed ones are true as well, by sharper steps
 that the book gives. A function without ``version`` is not in doubt.
 
 References
@@ -25,7 +25,7 @@ from dpregret.contextual.lplr import Kappas, theory_kappas
 from dpregret.contextual.partition import Grid
 
 VERSIONS = ("printed", "corrected")
-_GROWTH = {"printed": 2.54, "corrected": 3.15}  # factor of the recursion over layers; both true (E23)
+_GROWTH = {"printed": 2.54, "corrected": 3.15}  # factor of the recursion over layers; both true (L23)
 
 
 class Errors(NamedTuple):
@@ -52,7 +52,7 @@ def lemma_4_2(
 
     The printed constants are true for ``|y_h| <= 2`` (1 on the first layer) if the third logarithm has the factor
     1/beta of the others; ``printed`` leaves it out, as the text does. Corrected, with the paper's own steps, the second
-    is ``20 d^2 + 48 d`` for ``|y_h| <= 2`` (E4) and the third ``18 (d+1)^3 + 31 d``, as Eq. (52) drops a factor (E21).
+    is ``20 d^2 + 48 d`` for ``|y_h| <= 2`` (L4) and the third ``18 (d+1)^3 + 31 d``, as Eq. (52) drops a factor (L21).
     """
     _checks.choice("version", version, VERSIONS)
     d, log = dimension, _log(dimension, beta, delta)
@@ -75,14 +75,14 @@ def lemma_4_3(
 
 
 def kappas(dimension: int, *, alpha: float, beta: float, delta: float, version: str) -> Kappas:
-    """The constants that Lemmas 4.3 and 4.4 ask for; corrected, with the chain's kappa_1, 2 d times as large (E22)."""
+    """The constants that Lemmas 4.3 and 4.4 ask for; corrected, with the chain's kappa_1, 2 d times as large (L22)."""
     _checks.choice("version", version, VERSIONS)
     theory = theory_kappas(dimension, alpha=alpha, beta=beta, delta=delta)
     return theory if version == "printed" else theory._replace(k1=2 * dimension * theory.k1)
 
 
 def layer_numerator(dimension: int, *, gamma: float, constants: Kappas, version: str) -> float:
-    """kappa_3 gamma^2 (d+1)^4 + ... in the last term of Lemma 4.4; corrected, the chain's kappa_2 term (E23)."""
+    """kappa_3 gamma^2 (d+1)^4 + ... in the last term of Lemma 4.4; corrected, the chain's kappa_2 term (L23)."""
     _checks.choice("version", version, VERSIONS)
     d, k = dimension, constants
     second = k.k2 * gamma * d**2 if version == "printed" else k.k2 * gamma**2 * math.sqrt(2) * d**2
@@ -119,7 +119,7 @@ def theorem_3_2(lengths: Sequence[float], errors: Sequence[float], n_actions: in
     """Regret of Algorithm 1 from errors E(n_1), E(n_2), ...: ``n_1 + A^2 sum n_tau E(n_(tau-1))``.
 
     Corrected, both terms are doubled: a round's regret is at most 2, and Eq. (26) drops the factor 2 of Lemma 7.1
-    (E17). ``errors[i]`` belongs to ``lengths[i]``; that of the last epoch is not used.
+    (L17). ``errors[i]`` belongs to ``lengths[i]``; that of the last epoch is not used.
     """
     _checks.choice("version", version, VERSIONS)
     lengths, errors = np.asarray(lengths, dtype=float), np.asarray(errors, dtype=float)

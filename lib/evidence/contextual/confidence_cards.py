@@ -20,7 +20,7 @@ from evidence.contextual.remarks import Enclosed
 from evidence.contextual.shares import Share
 
 CORRECTED = "holds corrected"
-UNION_BOUND = "E18: all bins together, δ₀ M^h ≤ δ"
+UNION_BOUND = "L18: all bins together, δ₀ M^h ≤ δ"
 
 
 class Found(NamedTuple):
@@ -61,7 +61,7 @@ def corrected_if(condition: bool) -> str:
 
 
 def lemma_4_2(f: Found) -> report.Card:
-    """True with the counts over n, ``|y_h|`` <= 2 and one logarithm; the text's c / sqrt n is not (E8)."""
+    """True with the counts over n, ``|y_h|`` <= 2 and one logarithm; the text's c / sqrt n is not (L8)."""
     names = "4.2, counts", "4.2, λ", "4.2, Λ"
     wrong, second, third = (
         f.runs.largest[WITH_ROOT],

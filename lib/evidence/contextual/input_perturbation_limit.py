@@ -168,7 +168,7 @@ def sufficient_statistics(
         observed=f"divergence over 2m⁴/b² at most {agreement.share:.6f}; regret ≥ {constant:.4f} √b T^(3/4) for every "
         f"policy; follow the sign: exponent {report.approx(*exponent[:2])}",
         required="no policy with regret of order √T (the paper derives this from Theorem 2.2, which does not give it: "
-        "E15)",
+        "L15)",
         margin=f"measured regret over the bound, smallest over T: {report.approx(least)}",
     )
 

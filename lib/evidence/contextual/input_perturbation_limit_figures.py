@@ -116,7 +116,7 @@ def draw_deviation(
         "quarter, parallel to the lower bounds; with the sign known the likelihood estimator falls like n to the minus "
         "one third.",
         caption="Estimation from perturbed inputs, $\\phi=(\\frac12,\\pm m)$, worst over grids of $m$ and $\\theta_2$; "
-        f"α = {alpha:g}, scale $1/\\alpha$ on each coordinate, which is $(2\\sqrt2+2)\\alpha$-LDP (E5). {draws} "
+        f"α = {alpha:g}, scale $1/\\alpha$ on each coordinate, which is $(2\\sqrt2+2)\\alpha$-LDP (L5). {draws} "
         "repetitions. " + report.BAND_NOTE,
     )
 

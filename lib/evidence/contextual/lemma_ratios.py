@@ -44,7 +44,7 @@ class Measured(NamedTuple):
 
 
 def measure(fit: Estimate, batch: Batch, parameter: np.ndarray, *, alpha: float, delta: float) -> Measured:
-    """Every inequality in every bin of a traced fit of corrected LPLR (kappa_1 with the factor 2 d, E22)."""
+    """Every inequality in every bin of a traced fit of corrected LPLR (kappa_1 with the factor 2 d, L22)."""
     c, d, runs, n = (
         lemmas.setting(batch, alpha=alpha, delta=delta),
         batch.dimension,

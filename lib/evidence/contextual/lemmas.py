@@ -17,11 +17,11 @@ from dpregret.contextual.lplr import Kappas
 from dpregret.contextual.partition import Grid, Layer
 from evidence.contextual import bounds
 
-WITH_ROOT = "4.2, counts, with c/√n"  # not a lemma's: the first line of Lemma 4.2 with psi as its text has it (E8)
+WITH_ROOT = "4.2, counts, with c/√n"  # not a lemma's: the first line of Lemma 4.2 with psi as its text has it (L8)
 
 
 class Setting(NamedTuple):
-    """The constants in the inequalities; ``kappas`` are those of the paper's chain of steps put right (E22)."""
+    """The constants in the inequalities; ``kappas`` are those of the paper's chain of steps put right (L22)."""
 
     alpha: float
     beta: float
@@ -139,7 +139,7 @@ def of_carried(b: Bin, n: int, c: Setting) -> dict[str, float]:
 
 
 def is_upper(b: Bin, n: int, c: Setting) -> tuple[bool, bool]:
-    """Whether the estimate of epsilon_B is an upper one, with line 13 of Algorithm 5 as printed and corrected (E7)."""
+    """Whether the estimate of epsilon_B is an upper one, with line 13 of Algorithm 5 as printed and corrected (L7)."""
     margin = c.kappas.k2 * c.grid.gamma * b.phi.shape[1] ** 1.5
     printed = b.found("carried") + margin / (b.found("psi") * n)
     return bool(printed >= b.carried), bool(b.upper >= b.carried)

@@ -1,4 +1,4 @@
-r"""Line 11 of Algorithm 5 of [Li2024]: the width that a vector gets in an inactive bin (E6).
+r"""Line 11 of Algorithm 5 of [Li2024]: the width that a vector gets in an inactive bin (L6).
 
 The example: d = 2, contexts :math:`(\cos v, \pm\sin v)` with probability 1/2, :math:`\theta^* = (\theta_1, 0)`, and the
 query e_1, which no user had. The first layer learns a direction near e_1; what it leaves of e_1 is about as long as the

@@ -24,12 +24,12 @@ def signs(m: int) -> np.ndarray:
 
 
 def longest(d: int) -> float:
-    """The largest L1 norm on the unit ball: the longest sign vector."""
+    """The largest l1 norm on the unit ball: the longest sign vector."""
     return float(np.linalg.norm(signs(d), axis=1).max())
 
 
 class Sensitivity(NamedTuple):
-    """L1 sensitivities: one record added or removed, replaced between two bins, replaced inside one."""
+    """l1 sensitivities: one record added or removed, replaced between two bins, replaced inside one."""
 
     add: float
     between: float
@@ -81,7 +81,7 @@ def replacement_costs(d: int) -> list[Cost]:
 def first_layer_cost(bound: int) -> Fraction:
     """Counts and rewards of Algorithm 3, ``|y_h|`` <= bound, in units of alpha, for a record that moves to another bin.
 
-    A count changes in two bins, each with noise of scale 3; so do sums of y_h v, of L1 norm at most bound sqrt(d), with
+    A count changes in two bins, each with noise of scale 3; so do sums of y_h v, of l1 norm at most bound sqrt(d), with
     noise of scale 3 sqrt(d). The root cancels.
     """
     return Fraction(2, 3) + Fraction(2 * bound, 3)

@@ -246,5 +246,5 @@ def figure_2(found: Followed, agree: bool) -> report.Card:
         observed=f"one bin a layer, norms in their class: {residuals}; |y_h| up to {found.largest:.3f} as printed, "
         f"{found.clipped:.3f} with the clipped prediction",
         required="|y_h| ≤ 1 as printed, ≤ 2 corrected",
-        margin="all but the range of y_h holds (E4)",
+        margin="all but the range of y_h holds (L4)",
     )

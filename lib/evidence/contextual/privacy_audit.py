@@ -130,7 +130,7 @@ def intervals(drawn: Drawn) -> list[report.Card]:
             "holds corrected" if cost <= 2 and drawn.interval <= 2 * (1 + ROUNDING) else "fails",
             reading="up to a constant",
             evidence="exact",
-            check="the same, against 2α: the L1 distance over the scale is the cost of Laplace noise, exactly",
+            check="the same, against 2α: the l1 distance over the scale is the cost of Laplace noise, exactly",
             observed=f"{cost} α",
             required="at most 2α",
             margin="attained; with noise of scale 2/α in place of 1/α the step is α-LDP",

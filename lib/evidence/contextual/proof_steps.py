@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 
 def union_bound() -> Step:
-    """E18: M^h bins with delta_0 = delta / (2 beta^h) as printed, delta beta^h / 2 corrected."""
+    """L18: M^h bins with delta_0 = delta / (2 beta^h) as printed, delta beta^h / 2 corrected."""
     betas = (0.5, 0.49, 0.26, 0.25, 0.2, 0.1, 0.07, 0.05, 0.03)
     cases = [(math.ceil(1 / (2 * b) - 1e-12), b, h) for b in betas for h in range(1, 9)]
     return Step(max(M**h / (2 * b**h) for M, b, h in cases), max(M**h * b**h / 2 for M, b, h in cases))
@@ -59,7 +59,7 @@ def _logs(least: float) -> np.ndarray:
 
 
 def counts() -> Step:
-    """E19: 6.2 of the counts; printed with the factor 3 of the noise and sqrt 8 put into the paper's argument."""
+    """L19: 6.2 of the counts; printed with the factor 3 of the noise and sqrt 8 put into the paper's argument."""
     l = _logs(48)
     printed = 12 * l + 3 * np.sqrt(8 * l) + np.sqrt(l / 2)
     corrected = 6 * np.sqrt(l) + 3 * l + np.sqrt(l / 2)
@@ -80,7 +80,7 @@ def lemma_8_1() -> float:
 def chain() -> dict[str, Step]:
     """The paper's chain, step by step."""
     d = np.array(DIMENSIONS, dtype=float)
-    c, third = d + 1, 18 * (d + 1) ** 3 + 31 * d  # third: what the third line of Lemma 4.2 becomes (E21)
+    c, third = d + 1, 18 * (d + 1) ** 3 + 31 * d  # third: what the third line of Lemma 4.2 becomes (L21)
 
     def over(printed, corrected=None) -> Step:
         return Step(*(float(np.max(x)) for x in (printed, printed if corrected is None else corrected)))
@@ -89,12 +89,12 @@ def chain() -> dict[str, Step]:
     kappa_1 = 72 * d + 6.2 * d / c**3
     growth = math.sqrt(1.1 * (1 + math.sqrt(2) * math.sqrt(2)) ** 2)
     return {
-        "E18: all bins together, δ₀ M^h ≤ δ": union_bound(),
-        "E19: 6.2 of the counts": counts(),
+        "L18: all bins together, δ₀ M^h ≤ δ": union_bound(),
+        "L19: 6.2 of the counts": counts(),
         "(48): 6(d+1)² of the Wishart sum": over(wishart_sum()),
-        "E21: third line of Lemma 4.2": over(needed / (7 * c**3 + 29 * d), needed / third),
-        "E9: 36(d+1)³ of (57)": over(2 * third / (36 * c**3), third / (36 * c**3)),
-        "E22: κ₁ for (58)": over(kappa_1 / 43, kappa_1 / (86 * d)),
+        "L21: third line of Lemma 4.2": over(needed / (7 * c**3 + 29 * d), needed / third),
+        "L9: 36(d+1)³ of (57)": over(2 * third / (36 * c**3), third / (36 * c**3)),
+        "L22: κ₁ for (58)": over(kappa_1 / 43, kappa_1 / (86 * d)),
         "(65): 120(d+1)⁴": over(
             2 * d * (36 * c**3 + 48 * d**2) / (120 * c**4), 2 * d * (36 * c**3 + 20 * d**2 + 48 * d) / (120 * c**4)
         ),
@@ -102,8 +102,8 @@ def chain() -> dict[str, Step]:
         "47 ≤ 118 / 2.5 of Corollary 8.3": over(47 * 2.5 / 118),
         "0.4 and 2.5 of Corollary 8.3, d = 1": over(max(0.4 * (1 + 6.2 / 30), 1 / (1 - 6.2 / 30) / 2.5)),
         "300 of Corollary 8.7": over(2.5 * 120 / 300),
-        "E23: factor of the recursion": over(growth / 2.54, growth / 3.15),
-        "E23: κ₂ term, γ = 2": over(math.sqrt(2) * 2, 1.0),
+        "L23: factor of the recursion": over(growth / 2.54, growth / 3.15),
+        "L23: κ₂ term, γ = 2": over(math.sqrt(2) * 2, 1.0),
         "12 of the recursion": over(math.sqrt(11 * 2 * 2.5**2) / 12),
     }
 

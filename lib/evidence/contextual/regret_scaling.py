@@ -19,7 +19,7 @@ UNIFORM = {"null": 0.5, "shared": 0.4}  # the regret of a round of uniform play 
 WORDS = {
     "lplr corrected rr": "{prf:ref}`alg-corrected-lplr`, one bit a bin; rigorous widths",
     "lplr corrected laplace": "the same with Laplace noise; rigorous widths",
-    "lplr tuned": "Algorithms 2 to 6 with the faults E4 and E6 to E11 corrected, the constants scaled down by hand",
+    "lplr tuned": "Algorithms 2 to 6 with the faults L4 and L6 to L11 corrected, the constants scaled down by hand",
     "lplr printed": "the same with the constants that the lemmas ask for",
     "perturbed statistics": "sums of $y\\phi$ and $\\phi\\phi^\\top$ with Laplace noise",
     "input perturbation": "noise on $\\phi$ and $y$, moments corrected for it",

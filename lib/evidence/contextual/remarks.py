@@ -1,4 +1,4 @@
-"""Remarks 4.5 and 4.8 of [Li2024], Lemma 4.6 as simplified by the first, and line 13 of Algorithm 5 as printed (E7)."""
+"""Remarks 4.5 and 4.8 of [Li2024], Lemma 4.6 as simplified by the first, and line 13 of Algorithm 5 as printed (L7)."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def draw(result: Mapping[tuple[str, str, float, str], Mean], *, alpha: float) ->
 
 
 def card(slopes: Mapping[tuple[str, str, str], Slope], log_users: Sequence[float], confidence: float) -> report.Card:
-    """Case I does not separate the methods and Case II does; its printed vectors are longer than 1 (E16)."""
+    """Case I does not separate the methods and Case II does; its printed vectors are longer than 1 (L16)."""
     norm = math.sqrt(1 + 1 / math.sqrt(10 ** log_users[0]))
     alike = all(
         abs(slopes[key, "I", "MAD"].value + 0.5) < 0.06 and slopes[key, "I", "MSE"].value > -0.6 for key in PRIVATE
@@ -134,5 +134,5 @@ def card(slopes: Mapping[tuple[str, str, str], Slope], log_users: Sequence[float
         required="Case I: −1/2 within 0.06 for all private methods; Case II: below −0.45 for LPLR (−1/2 proved for the "
         "bit), above −0.30 for noise of a fixed size (−1/4 proved)",
         margin=f"intervals at {confidence:.0%}; the printed vectors have norm √(1 + δ) > 1, and on the unit sphere all "
-        "holds (E16)",
+        "holds (L16)",
     )

@@ -67,7 +67,7 @@ ORACLES = {
     "randomized response": (partial(CorrectedLPLR, width_scale=0.02), 800),
     "laplace": (partial(CorrectedLPLR, "laplace", width_scale=0.01), 400),
     "printed": (partial(LPLR, "none", kappa_scale=(1e-4, 1e-4, 1e-5, 1e-5)), 400),
-    "printed, E8": (partial(LPLR, {"E8"}, kappa_scale=(1e-5, 1e-5, 1e-6, 1e-6)), 400),
+    "printed, L8": (partial(LPLR, {"L8"}, kappa_scale=(1e-5, 1e-5, 1e-6, 1e-6)), 400),
     "corrected": (partial(LPLR, "all", kappa_scale=(1e-5, 1e-5, 1e-6, 1e-6)), 400),
     "statistics": (PerturbedStatistics, 400),
     "inputs": (InputPerturbation, 400),

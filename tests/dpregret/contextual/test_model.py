@@ -88,8 +88,8 @@ def test_nested_problem_of_dimension_two_is_a_two_direction_problem():
         (lambda: CorrectedLPLR("gaussian", alpha=1.0), "mechanism"),
         (lambda: CorrectedLPLR(alpha=1.0, width_scale=0.0), "width_scale"),
         (lambda: CorrectedLPLR(alpha=1.0, beta=0.6), "beta"),
-        (lambda: LPLR("E5", alpha=1.0), "corrections"),
-        (lambda: LPLR({"E6", "line 11"}, alpha=1.0), "corrections"),
+        (lambda: LPLR("L5", alpha=1.0), "corrections"),
+        (lambda: LPLR({"L6", "line 11"}, alpha=1.0), "corrections"),
         (lambda: LPLR(alpha=1.0, kappa_scale=(1, 1, 1)), "kappa_scale"),
         *(
             (lambda make=make, alpha=alpha: make(alpha=alpha), "alpha must be .* > 0 and <= 1, got")

@@ -380,7 +380,7 @@ def test_printed_lplr_on_two_layers(e7, e8):
     if not e8:
         factors = tuple(f / math.sqrt(n) if i == 3 else f for i, f in enumerate((1e-6, 1e-6, 1e-4, 1.0)))
     oracle = LPLR(
-        {"E4", "E6", "E9", "E10", *(["E7"] if e7 else []), *(["E8"] if e8 else [])}, factors, beta, alpha=alpha
+        {"L4", "L6", "L9", "L10", *(["L7"] if e7 else []), *(["L8"] if e8 else [])}, factors, beta, alpha=alpha
     )
     estimate = oracle.fit(rows, delta=delta, rng=np.random.default_rng(0))
     k = [x * f for x, f in zip(theory_kappas(d, alpha=alpha, beta=beta, delta=delta), factors, strict=True)]

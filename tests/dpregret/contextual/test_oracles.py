@@ -93,11 +93,11 @@ def line_11_batch(horizon, replicates):
 
 
 def test_line_11_as_printed_covers_too_little():
-    """E6: about .56 at every T, for the paper's own constants; 800 runs, standard error .018; exact law at e_1."""
+    """L6: about .56 at every T, for the paper's own constants; 800 runs, standard error .018; exact law at e_1."""
     for horizon in (1e14, 1e18):
         batch = line_11_batch(horizon, 800)
         rates = {}
-        for corrections in (frozenset({"E8", "E9"}), frozenset({"E8", "E9", "E6"})):
+        for corrections in (frozenset({"L8", "L9"}), frozenset({"L8", "L9", "L6"})):
             estimate = LPLR(corrections, alpha=1.0).fit(batch, delta=horizon**-2, rng=np.random.default_rng(1))
             rates[len(corrections)] = estimate.holds(batch).reshape(800, 3)[:, 2].mean()
         assert 0.48 < rates[2] < 0.65
@@ -105,21 +105,21 @@ def test_line_11_as_printed_covers_too_little():
 
 
 def test_line_13_as_printed_leaves_the_noise_uncovered():
-    """E7: without bias the printed term is far below the noise of the sum, so eps-bar >= eps half of the time."""
+    """L7: without bias the printed term is far below the noise of the sum, so eps-bar >= eps half of the time."""
     below = {}
-    for corrections in ("none", "E7"):
-        names = {"E8", "E9"} | ({corrections} - {"none"})
+    for corrections in ("none", "L7"):
+        names = {"L8", "L9"} | ({corrections} - {"none"})
         batch = line_11_batch(1e16, 400)
         estimate = LPLR(names, alpha=1.0).fit(batch, delta=1e-32, rng=np.random.default_rng(1))
         first = estimate.details[0]  # h = 1: the true eps is 0
         below[corrections] = (first.slope[first.active] < 0).mean()
     assert abs(below["none"] - 0.5) < 0.13  # five standard errors
-    assert below["E7"] == 0.0
+    assert below["L7"] == 0.0
 
 
 def test_switches_are_independent_of_order_and_words():
-    assert LPLR("all", alpha=1.0) == LPLR(("E11", "E10", "E9", "E8", "E7", "E6", "E4"), alpha=1.0)
-    assert LPLR("E6", alpha=1.0).corrections == {"E6"} and LPLR(alpha=1.0).corrections == frozenset()
+    assert LPLR("all", alpha=1.0) == LPLR(("L11", "L10", "L9", "L8", "L7", "L6", "L4"), alpha=1.0)
+    assert LPLR("L6", alpha=1.0).corrections == {"L6"} and LPLR(alpha=1.0).corrections == frozenset()
 
 
 def worst(oracle, exponent, family):

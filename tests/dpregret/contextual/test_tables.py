@@ -270,7 +270,7 @@ def printed_constants():
     return 43 * log, 15 * log, 118 * mp.log(24 / (mp.mpf("0.25") * DELTA)) / mp.mpf(ALPHA), 300 * log
 
 
-@pytest.mark.parametrize("corrections", ["E8", "all"])
+@pytest.mark.parametrize("corrections", ["L8", "all"])
 def test_printed_band_in_one_dimension(corrections):
     """Offset k3 g^2 16/(psi sqrt n), slope (k2 g/(psi n or psi sqrt n))/sqrt s, g = gamma = 100, psi = 1, s = .64."""
     n = 2 * 10**18
@@ -279,25 +279,25 @@ def test_printed_band_in_one_dimension(corrections):
     root = mp.sqrt(mp.mpf("0.64"))
     assert layer.active.all() and layer.coefficient[0] == near(0.5)
     assert layer.offset[0] == near(k3 * 10**4 * 16 / mp.sqrt(n))
-    assert layer.slope[0] == near(k2 * 100 / (n if corrections == "E8" else mp.sqrt(n)) / root)
+    assert layer.slope[0] == near(k2 * 100 / (n if corrections == "L8" else mp.sqrt(n)) / root)
 
 
 @pytest.mark.parametrize("constant", [0, 1])
 def test_printed_bins_become_active_at_their_thresholds(constant):
-    """psi = 1 against max(k1 g^2 8, k1' g)/sqrt n, one of the two made tiny; E11 drops the second."""
+    """psi = 1 against max(k1 g^2 8, k1' g)/sqrt n, one of the two made tiny; L11 drops the second."""
     scale = [1e-9, 1e-9, 1.0, 1.0]
     scale[constant] = 1.0
     least = (printed_constants()[0] * 10**4 * 8, printed_constants()[1] * 100)[constant] ** 2
     for factor, active in ((1.01, True), (0.99, False)):
         users = 2 * int(least * factor)
-        found = printed_run("E8", users=users, scale=tuple(scale)).details[0].active.all()
+        found = printed_run("L8", users=users, scale=tuple(scale)).details[0].active.all()
         assert found == active
     if constant == 1:
-        assert printed_run({"E8", "E11"}, users=users, scale=tuple(scale)).details[0].active.all()
+        assert printed_run({"L8", "L11"}, users=users, scale=tuple(scale)).details[0].active.all()
 
 
 def test_as_printed_the_frequency_has_the_wrong_root():
-    """E8: psi is c/sqrt n, here sqrt n, so that the band is smaller by sqrt n and the coefficient too."""
+    """L8: psi is c/sqrt n, here sqrt n, so that the band is smaller by sqrt n and the coefficient too."""
     n = 2 * 10**18
     layer = printed_run("none").details[0]
     assert layer.offset[0] == near(printed_constants()[3] * 10**4 * 16 / mp.mpf(n))
@@ -307,7 +307,7 @@ def test_as_printed_the_frequency_has_the_wrong_root():
 
 @pytest.mark.parametrize(
     ("corrections", "clipped"),
-    [("none", False), ({"E4"}, True), ("all", True), ({"E6", "E7", "E8", "E9", "E10", "E11"}, False)],
+    [("none", False), ({"L4"}, True), ("all", True), ({"L6", "L7", "L8", "L9", "L10", "L11"}, False)],
 )
 def test_the_residual_reward_subtracts_the_clipped_prediction_under_e4_alone(corrections, clipped):
     """Predictions 1.5, -3 and .25: what is left of the reward, summed by hand."""

@@ -60,7 +60,7 @@ def test_lemma_4_holds_on_a_grid(epsilon, delta, k):
 
 @pytest.mark.parametrize(("epsilon", "threshold"), [(0.2, 21.2), (2.0, 30.4)])
 def test_lemma_4_beats_basic_composition_only_for_many_releases(epsilon, threshold):
-    """E18: only if K > 4 ln(e + epsilon / delta), here at delta = 1e-3."""
+    """C18: only if K > 4 ln(e + epsilon / delta), here at delta = 1e-3."""
     exact = 4 * math.log(math.e + epsilon / 1e-3)
     assert round(exact, 1) == threshold
     for k in range(1, 60):
@@ -69,7 +69,7 @@ def test_lemma_4_beats_basic_composition_only_for_many_releases(epsilon, thresho
 
 
 def test_scales_for_four_clicks():
-    """E18: K = 4, epsilon = .2, delta = 1e-3: Laplace scales by Lemma 4, basic and optimal composition."""
+    """C18: K = 4, epsilon = .2, delta = 1e-3: Laplace scales by Lemma 4, basic and optimal composition."""
     each, _ = composition.corollary_4_1(epsilon=0.2, delta=1e-3, k=4)
     best = brentq(lambda x: composition.optimal(epsilon=x, k=4, target_epsilon=0.2) - 1e-3, 0.05, 0.2)
     assert round(1 / each, 1) == 46.1

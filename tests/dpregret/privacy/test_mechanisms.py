@@ -207,7 +207,7 @@ def test_classical_gaussian_is_the_formula_of_lemma_3():
     ("epsilon", "delta", "ratio"), [(0.2, 1.1e-6, 1.91), (0.5, 3.2e-6, 1.64), (1.0, 8.1e-6, 1.47), (2.0, 2.6e-5, 1.31)]
 )
 def test_lemma_3_gives_far_less_than_its_delta(epsilon, delta, ratio):
-    """E16, delta = 1e-3: the true delta, and the sigma of the lemma over the smallest one."""
+    """C16, delta = 1e-3: the true delta, and the sigma of the lemma over the smallest one."""
     classical = Gaussian.classical(epsilon=epsilon, delta=1e-3, sensitivity=2.0)
     analytic = Gaussian.analytic(epsilon=epsilon, delta=1e-3, sensitivity=2.0)
     assert float(f"{classical.delta(epsilon):.1e}") == delta
@@ -216,7 +216,7 @@ def test_lemma_3_gives_far_less_than_its_delta(epsilon, delta, ratio):
 
 @pytest.mark.parametrize(("delta", "limit"), [(1e-3, 7.463), (1e-5, 8.420)])
 def test_lemma_3_fails_beyond_a_limit(delta, limit):
-    """E16: the true delta crosses the stated one once, and stays above."""
+    """C16: the true delta crosses the stated one once, and stays above."""
 
     def excess(epsilon):
         return Gaussian.classical(epsilon=epsilon, delta=delta, sensitivity=1.0).delta(epsilon) - delta
@@ -230,7 +230,7 @@ def test_lemma_3_fails_beyond_a_limit(delta, limit):
     ("sensitivity", "expected"), [(2.0, [29.6, 128, 431, 1565]), (math.sqrt(2), [17.9, 72, 232, 816])]
 )
 def test_effective_epsilon_of_noise_a_hundred_times_too_small(sensitivity, expected):
-    """E27: sigma calibrated for K = 4, delta = 1e-3, epsilon = .2, .5, 1, 2, then multiplied by .01."""
+    """C27: sigma calibrated for K = 4, delta = 1e-3, epsilon = .2, .5, 1, 2, then multiplied by .01."""
     for epsilon, value in zip([0.2, 0.5, 1.0, 2.0], expected, strict=True):
         sigma = 0.01 * Gaussian.classical(epsilon=epsilon, delta=1e-3, sensitivity=2.0).sigma
         effective = Gaussian(sigma, sensitivity).epsilon(1e-3)

@@ -13,7 +13,7 @@ def test_every_corrected_step_of_the_chain_holds_and_the_slips_are_seen():
     chain = proof_steps.chain()
     assert all(step.holds for step in chain.values())
     slips = {name.split(":")[0] for name, step in chain.items() if step.status == "slip"}
-    assert slips == {"E9", "E18", "E19", "E21", "E22", "E23"}
+    assert slips == {"L9", "L18", "L19", "L21", "L22", "L23"}
     assert proof_steps.Step(1.0, 1.0).status == "as printed"
     assert proof_steps.Step(1.1, 1.1).status == "open" and not proof_steps.Step(1.1, 1.1).holds
 
@@ -22,10 +22,10 @@ def test_ratios_of_the_chain_in_closed_form():
     chain = proof_steps.chain()
     # d = 1: 18*4 + 31 over 7*8 + 29, growing towards 18/7 as d does
     third = max((18 * d * (d + 1) ** 2 + 31 * d) / (7 * (d + 1) ** 3 + 29 * d) for d in range(1, 1001))
-    assert chain["E21: third line of Lemma 4.2"].printed == pytest.approx(third, rel=1e-12)
-    assert chain["E22: κ₁ for (58)"].corrected == pytest.approx((72 + 6.2 / 8) / 86, rel=1e-12)
-    assert chain["E9: 36(d+1)³ of (57)"].corrected == pytest.approx((18 * 8 + 31) / (36 * 8), rel=1e-12)
-    assert chain["E23: factor of the recursion"].printed == pytest.approx(math.sqrt(9.9) / 2.54, rel=1e-12)
+    assert chain["L21: third line of Lemma 4.2"].printed == pytest.approx(third, rel=1e-12)
+    assert chain["L22: κ₁ for (58)"].corrected == pytest.approx((72 + 6.2 / 8) / 86, rel=1e-12)
+    assert chain["L9: 36(d+1)³ of (57)"].corrected == pytest.approx((18 * 8 + 31) / (36 * 8), rel=1e-12)
+    assert chain["L23: factor of the recursion"].printed == pytest.approx(math.sqrt(9.9) / 2.54, rel=1e-12)
     assert chain["47 ≤ 118 / 2.5 of Corollary 8.3"].printed == pytest.approx(117.5 / 118, rel=1e-12)
     assert chain["(65): 120(d+1)⁴"].printed == pytest.approx(
         max((72 * d * (d + 1) ** 3 + 96 * d**3) / (120 * (d + 1) ** 4) for d in range(1, 1001)), rel=1e-12
