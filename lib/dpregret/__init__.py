@@ -6,7 +6,7 @@ Imports run one way: ``privacy`` and ``simulation``, then the packages of the pa
 import importlib
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["cascading", "contextual", "erm", "experts", "privacy", "simulation"]
 
 
